@@ -42,19 +42,14 @@ def read_spec(text: str) -> ParsedSpec:
     name = _NAME.match(text)
     rest = text[name.end() :].lstrip() if name else ""
     if not name or (rest and not (rest.startswith("(") and rest.endswith(")"))):
-        raise SpecError(_describe_unreadable(text))
+        if os.path.isfile(text):  # noqa: PTH113 - unlike Path, it accepts every text
+            hint = "metrics chosen with `choose` are named @FILE"
+            raise SpecError(f"{_shorten(text)} is a file, not a spec such as bleu(order=2); {hint}")
+        raise SpecError(f"cannot read spec {_shorten(text)}; write name or name(field=value,…)")
     try:
         return _parse(name[0], _call(rest or "()", text), text)
     except (RecursionError, MemoryError):
         raise SpecError(f"cannot read spec {_shorten(text)}: it is nested too deeply") from None
-
-
-def _describe_unreadable(text: str) -> str:
-    """Return why a text is not a spec; the path of a file is the likeliest mistake."""
-    if os.path.isfile(text):  # noqa: PTH113 - unlike Path, it accepts every text
-        hint = "metrics chosen with `choose` are named @FILE"
-        return f"{_shorten(text)} is a file, not a spec such as bleu(order=2); {hint}"
-    return f"cannot read spec {_shorten(text)}; write name or name(field=value,…)"
 
 
 def straighten_quotes(text: str) -> str:

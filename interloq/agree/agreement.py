@@ -69,7 +69,9 @@ def meta_evaluate(
     `normalise` puts the ratings of each rater on a common scale: `z` or `rank`, see `interloq.data.records.raters`.
     Predicted reliabilities among the scores are not correlated; notes count samples whose references are too weak.
     """
-    _check(n_bootstrap, n_permutations, adjust)
+    check_counts(n_bootstrap, n_permutations)
+    if adjust not in ("holm", "bh"):
+        raise InputError(f"cannot adjust p-values by {adjust!r}", hint="adjust is holm or bh")
     selection, checks, predictions = selection or SampleFilter(), Checks(), Predictions()
     samples = checks.watch(selection.samples(samples))
     if by == "system":  # values of sets are computed from samples in the order of the judgments
@@ -156,12 +158,6 @@ def check_counts(n_bootstrap: int, n_permutations: int | None) -> None:
     for name, value in (("n_bootstrap", n_bootstrap), ("n_permutations", n_permutations or 0)):
         if value < 0:
             raise InputError(f"{name} must not be negative, got {value}")
-
-
-def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
-    check_counts(n_bootstrap, n_permutations)
-    if adjust not in ("holm", "bh"):
-        raise InputError(f"cannot adjust p-values by {adjust!r}", hint="adjust is holm or bh")
 
 
 # ---- one metric, two metrics -----------------------------------------------------------------------------------------

@@ -110,7 +110,11 @@ def collect(
         rows.append(_row(sample, fitting))
     rows.sort(key=lambda row: row.key)
     _check(rows, aspect, role, seen)
-    return _judgments(rows, aspect, [*_role_notes(roles), *notes])
+    role_notes = illustrative_note(roles)
+    if len(roles) > 1:
+        named = sorted(role or "(none)" for role in roles)
+        role_notes.append(f"judgments by people in several roles are pooled: {', '.join(named)}")
+    return _judgments(rows, aspect, [*role_notes, *notes])
 
 
 def aspects(samples: Iterable[Sample | Dialogue]) -> dict[str, tuple[int, int, int]]:
@@ -258,11 +262,3 @@ def _notes(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]
 def illustrative_note(roles: Iterable[str]) -> list[str]:
     """Return a note if ratings were made up for illustration."""
     return ["ratings are illustrative: no person gave them"] if ILLUSTRATIVE in roles else []
-
-
-def _role_notes(roles: set[str]) -> list[str]:
-    notes = illustrative_note(roles)
-    if len(roles) > 1:
-        named = sorted(role or "(none)" for role in roles)
-        notes.append(f"judgments by people in several roles are pooled: {', '.join(named)}")
-    return notes

@@ -70,7 +70,10 @@ def best(learners: Mapping[str, Learner], rated: RatedScores, seed: int, *, fold
 
 def score_held_out(learn: Learner, rated: RatedScores, seed: int, *, folds: int = OUTER) -> Array:
     """Return the score of each sample with weights learned from other contexts."""
-    fold, scores = _folds(rated.contexts, folds, seed), np.zeros(len(rated.people))
+    groups, number_of_context = np.unique(rated.contexts, return_inverse=True)
+    order = np.random.default_rng(seed).permutation(len(groups))
+    fold = (order % min(folds, len(groups)))[number_of_context]  # folds have equally many contexts
+    scores = np.zeros(len(rated.people))
     for number in np.unique(fold):
         held = fold == number
         scores[held] = rated.scores[held] @ learn(rated.rows(~held))
@@ -80,13 +83,6 @@ def score_held_out(learn: Learner, rated: RatedScores, seed: int, *, folds: int 
 def spearman(x: Array, y: Array) -> float:
     """Return Spearman's ρ; NaN if one side is constant."""
     return float(BY_ROW["spearman"](x[None], y[None])[0])
-
-
-def _folds(contexts: Index, n: int, seed: int) -> Index:
-    """Return the fold of each sample: contexts are dealt out at random, so that folds have equally many."""
-    groups, number = np.unique(contexts, return_inverse=True)
-    order = np.random.default_rng(seed).permutation(len(groups))
-    return np.asarray((order % min(n, len(groups)))[number], dtype=np.int64)
 
 
 def _single(weights: Array) -> Learner:

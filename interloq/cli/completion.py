@@ -178,7 +178,10 @@ def _fish_script(program: Command) -> str:
     lines = ["# fish completion of interloq; load it with: interloq completion fish | source"]
     for path, command in _commands(program):
         seen = "; and ".join(f"__fish_seen_subcommand_from {name}" for name in path.split())
-        lines += [_fish_line(seen or "__fish_use_subcommand", *part) for part in _fish_parts(command)]
+        condition = _quote_for_fish(seen or "__fish_use_subcommand")
+        for arguments, help in _fish_parts(command):
+            described = f" -d {_quote_for_fish(help)}" if help else ""
+            lines.append(f"complete -c {PROGRAM} -n {condition} {arguments}{described}")
     return "\n".join(lines) + "\n"
 
 
@@ -198,11 +201,6 @@ def _fish_parts(command: Command) -> Iterator[tuple[str, str]]:
         elif option.takes_value:
             words.append("-r")
         yield " ".join(words), option.help
-
-
-def _fish_line(condition: str, arguments: str, help: str) -> str:
-    described = f" -d {_quote_for_fish(help)}" if help else ""
-    return f"complete -c {PROGRAM} -n {_quote_for_fish(condition)} {arguments}{described}"
 
 
 def _quote_for_fish(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from interloq.agree.continuity_table import BY_GROUP, MEASURES, ContinuityRow, ContinuityTable
@@ -201,19 +201,16 @@ def _print_facts(table: MetaTable) -> None:
         ordinal_alpha = number_with_interval(table.human.alpha_ordinal.value, table.human.alpha_ordinal.ci)
         rated = count(table.human.alpha.n, "sample")
         print_line(f"Krippendorff's α {interval_alpha} (interval), {ordinal_alpha} (ordinal) over {rated}")
-    for note in [*_reasons(table), *table.notes]:
-        print_line(f"note: {note}")
-    print_signatures(table.signature)
-
-
-def _reasons(table: MetaTable) -> Iterator[str]:
-    """Yield the notes of the estimates, without repetitions."""
+    notes: list[str] = []
     for row in table.rows:
-        yield from dict.fromkeys(f"{row.metric}: {e.note}" for e in row.with_mean.values() if e.note)
+        notes += dict.fromkeys(f"{row.metric}: {e.note}" for e in row.with_mean.values() if e.note)
     if table.human:
         halves = next(iter(table.human.split_half.values()))
         if halves.note:
-            yield f"people: {halves.note}"
+            notes.append(f"people: {halves.note}")
+    for note in [*notes, *table.notes]:
+        print_line(f"note: {note}")
+    print_signatures(table.signature)
 
 
 def _estimate(estimate: Estimate) -> str:

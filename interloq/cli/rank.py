@@ -114,7 +114,13 @@ def print_ranking(ranking: Ranking) -> None:
         columns = ["coefficient", "value", "95 % interval", "p"]
         print_table(f"agreement with people over {count(max(sizes), 'system')}", columns, rows)
     _print_survival(ranking.survival)
-    for note in [*_reasons(ranking.standings), *ranking.notes]:
+    for standing in ranking.standings:
+        for reason, n in standing.reasons.items():
+            print_line(f"note: {standing.system}: unscored, {reason} ({n})")
+        for failure, n in standing.failures.items():
+            if scored := n - standing.reasons.get(failure, 0):
+                print_line(f"note: {standing.system}: failure in a scored dialogue, {failure} ({scored})")
+    for note in ranking.notes:
         print_line(f"note: {note}")
     print_signatures(ranking.signature)
 
@@ -157,13 +163,3 @@ def _print_survival(curves: Sequence[Survival]) -> None:
             row.append(number_with_interval(probability.value, probability.ci))
         rows.append(row)
     print_table("how long would people stay? probability that a turn is still answered", columns, rows)
-
-
-def _reasons(standings: Sequence[Standing]) -> list[str]:
-    """Return why dialogues have no score, and what went wrong in others."""
-    reasons = []
-    for standing in standings:
-        reasons += [f"{standing.system}: unscored, {reason} ({n})" for reason, n in standing.reasons.items()]
-        rest = {what: n - standing.reasons.get(what, 0) for what, n in standing.failures.items()}
-        reasons += [f"{standing.system}: failure in a scored dialogue, {what} ({n})" for what, n in rest.items() if n]
-    return reasons

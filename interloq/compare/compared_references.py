@@ -37,7 +37,8 @@ def check_references(
     differing_ids, unknown = [], False
     for old_unit, new_unit in pairs:
         unknown = unknown or not old_unit.sample or not new_unit.sample
-        if _differ(old_unit, new_unit):
+        old_references, new_references = read_print(old_unit.sample).references, read_print(new_unit.sample).references
+        if old_references and new_references and old_references != new_references:  # without any, a unit is unscored
             differing_ids.append(new_unit.id)
     if differing_ids:
         where = f"{len(differing_ids):,} of {count(len(pairs), f'paired {new.unit}')}, for example {differing_ids[0]!r}"
@@ -104,15 +105,6 @@ def _comparable_pairs(units: Matched) -> Sequence[tuple[Unit, Unit]]:
     if units.pairing in ("id", "context"):
         return units.pairs
     return ()
-
-
-def _differ(old: Unit, new: Unit) -> bool:
-    """Return whether a pair was scored with different references.
-
-    A unit without references is unscored, and its pair is not used.
-    """
-    old_references, new_references = read_print(old.sample).references, read_print(new.sample).references
-    return bool(old_references and new_references) and old_references != new_references
 
 
 def _content(reference: Reference) -> tuple[str, float]:

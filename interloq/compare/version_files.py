@@ -107,7 +107,9 @@ def _from_scores(
         wanted = _select_scores(reading.read(path, "scores"), reading.options.metrics)
         system = _choose_system({score.system for score in wanted}, side, path, reading)
         systems[side], scores[side] = system, [score for score in wanted if score.system == system]
-        records[side] = _records(reading, i, side)
+        paths, records[side] = reading.options.samples, []
+        if i < len(paths) or (paths and side in ("old", "new")):  # one file may hold both versions, but no repeats
+            records[side] = reading.read(paths[min(i, len(paths) - 1)], "samples")
         scored_samples[side] = [sample for sample in records[side] if sample.system in ("", system)]
         ids = {sample.id for sample in scored_samples[side]}
         if ids and not any(score.id in ids for score in wanted):
@@ -145,14 +147,6 @@ def _select_scores(scores: Sequence[Score], metrics: Sequence[str]) -> Sequence[
     if missing := sorted(wanted - set(known)):
         raise InputError(f"no scores of {missing[0]!r}", hint=f"choose one of: {', '.join(known)}")
     return [score for score in scores if not wanted or score.metric in wanted]
-
-
-def _records(reading: VersionReading, i: int, side: str) -> list[Sample]:
-    """Return the samples of the i-th score file; one file may hold both versions, but no repeats."""
-    paths = reading.options.samples
-    if not paths or (i >= len(paths) and side not in ("old", "new")):
-        return []
-    return reading.read(paths[min(i, len(paths) - 1)], "samples")
 
 
 # ---- samples and dialogues -------------------------------------------------------------------------------------------

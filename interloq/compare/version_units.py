@@ -191,8 +191,13 @@ def common_scale(records: Mapping[str, Sequence[Any]], ratings: Ratings) -> tupl
     notes = rater_notes(every, aspect=aspect, role=role, normalised=bool(ratings.normalise))
     if not ratings.normalise:
         return {side: list(side_records) for side, side_records in records.items()}, notes
-    raters_by_side = [_raters(side_records, aspect, role) for side_records in records.values()]
-    rated_sides = list(filter(None, raters_by_side))
+    rated_sides = []
+    for side_records in records.values():
+        raters = set[str]()
+        for record in side_records:
+            raters |= {r.rater for r in select_ratings(record, aspect, role) if r.rater and r.value is not None}
+        if raters:
+            rated_sides.append(raters)
     shared = set.intersection(*rated_sides) if len(rated_sides) > 1 else set()
     if not shared:
         raise InputError(
@@ -203,12 +208,3 @@ def common_scale(records: Mapping[str, Sequence[Any]], ratings: Ratings) -> tupl
     remaining = iter(scaled)
     by_side = {side: list(islice(remaining, len(side_records))) for side, side_records in records.items()}
     return by_side, [*notes, *left_out]
-
-
-def _raters(records: Sequence[Any], aspect: str, role: str) -> set[str]:
-    raters = set()
-    for record in records:
-        for rating in select_ratings(record, aspect, role):
-            if rating.rater and rating.value is not None:
-                raters.add(rating.rater)
-    return raters

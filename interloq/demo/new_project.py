@@ -36,7 +36,10 @@ def new_project(folder: str | Path, *, language: Language = "en") -> list[str]:
     values = _template_values(language, systems=len({sample.system for sample in samples}))
     with atomic_folder(path) as part:
         for name, template in FILES.items():
-            (part / name).write_text(_fill((TEMPLATES / template).read_text("utf-8"), values), "utf-8")
+            text = (TEMPLATES / template).read_text("utf-8")
+            for key, value in values.items():
+                text = text.replace(f"@{key}@", value)
+            (part / name).write_text(text, "utf-8")
         write(part / SAMPLES, samples, kind="samples", source="example of `interloq new`; no person gave the ratings")
         log = read(embedded_log_path(language), kind="pairs")
         write(part / PAIRS, log, kind="pairs", source="example of `interloq new`; no real conversations")
@@ -49,9 +52,3 @@ def _template_values(language: Language, *, systems: int) -> dict[str, str]:
     length = f'"length({tokenizer})"' if tokenizer else "length"
     options = f"-m {bleu} -m chrf -m {length}"
     return {"METRIC_OPTIONS": options, "PROBED": bleu, "LANGUAGE": language, "SYSTEMS": str(systems)}
-
-
-def _fill(text: str, values: dict[str, str]) -> str:
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", value)
-    return text

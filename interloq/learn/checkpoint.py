@@ -53,9 +53,11 @@ class Checkpoint:
         before = self.found()
         number = int(before.parent.name.split("-")[-1]) + 1 if before else 0
         target = self.folder / f"{NAME}-{number:06}"
+        counters = {item.name: getattr(state, item.name) for item in fields(State) if item.name != "best"}
+        counters["best_loss"] = state.best_loss if math.isfinite(state.best_loss) else None
         with atomic_folder(target) as part:
             write_tensors(part / TENSORS, dict(_name_tensors(state, network, optimizer)))
-            write_json(part / STATE, {"job": self.job, **_counters(state)})
+            write_json(part / STATE, {"job": self.job, **counters})
         for other in self.folder.glob(f"{NAME}-*"):
             if other != target:
                 remove(other)
@@ -87,12 +89,6 @@ class Checkpoint:
             if counters["best_loss"] is None:
                 counters["best_loss"] = math.inf
             return State(**counters, best=_under(tensors, "best"))
-
-
-def _counters(state: State) -> dict[str, Any]:
-    names = [item.name for item in fields(State) if item.name != "best"]
-    values = {name: getattr(state, name) for name in names}
-    return values | {"best_loss": state.best_loss if math.isfinite(state.best_loss) else None}
 
 
 def _name_tensors(

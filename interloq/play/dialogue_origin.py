@@ -8,7 +8,7 @@ judge is in the signatures of scores.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from interloq.errors import InputError
@@ -83,7 +83,11 @@ def _check_judges(headers: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse files scored by different versions of a metric: equal specs may have different weights or constants."""
     seen: dict[str, tuple[str, Signature]] = {}
     for path, header in headers.items():
-        for metric, judge in _judges(header, path):
+        results = header.get("results", [header])
+        for result in results if isinstance(results, list) else ():
+            if not isinstance(result, dict) or "metric" not in result:
+                continue
+            metric, judge = str(result["metric"]), Signature.from_json(result.get("signature", ""), where=path)
             first, known = seen.setdefault(metric, (path, judge))
             if not same_judge(known, judge):
                 raise _judges_differ(metric, (first, path), (known, judge))
@@ -111,11 +115,3 @@ def _judges_differ(metric: str, paths: tuple[str, str], judges: tuple[Signature,
         f"{paths[0]} and {paths[1]} were scored by different versions of {metric}: {first} and {second}",
         hint="score the samples of both with the same model and settings",
     )
-
-
-def _judges(header: Mapping[str, Any], path: str) -> Iterator[tuple[str, Signature]]:
-    """Yield the metrics of a score file with their signatures."""
-    results = header.get("results", [header])
-    for result in results if isinstance(results, list) else ():
-        if isinstance(result, dict) and "metric" in result:
-            yield str(result["metric"]), Signature.from_json(result.get("signature", ""), where=path)

@@ -85,7 +85,12 @@ class Journal:
         """Index the finished dialogues."""
         for place, line in self._file.lines():
             if not place:
-                self._check(_parse_line(line))
+                header = _parse_line(line)
+                run = header.get("journal") if isinstance(header, dict) else None
+                if not isinstance(run, dict):
+                    raise InputError("not a journal of dialogues", hint="choose another output", where=str(self.path))
+                # a journal of another run is refused: it may contain days of work
+                check_run(run, orjson.loads(orjson.dumps(self.run)), self.path)
                 self._start = len(line)
             else:
                 with contextlib.suppress(InputError):  # a line damaged by a power cut; its dialogue is played again
@@ -101,13 +106,6 @@ class Journal:
             self._failed.add(dialogue.id)
         else:
             self._failed.discard(dialogue.id)
-
-    def _check(self, header: Any) -> None:
-        """Refuse a journal of another run and name the difference, because it may contain days of work."""
-        run = header.get("journal") if isinstance(header, dict) else None
-        if not isinstance(run, dict):
-            raise InputError("not a journal of dialogues", hint="choose another output", where=str(self.path))
-        check_run(run, orjson.loads(orjson.dumps(self.run)), self.path)
 
 
 def _parse_line(line: bytes) -> Any:

@@ -95,7 +95,9 @@ def _samples(
 ) -> Iterator[Sample]:
     first, seen = "", set[str]()
     for dialogue in dialogues:
-        named = _name_system(dialogue, system)
+        named = dialogue
+        if system and not dialogue.systems:
+            named = replace(dialogue, systems={who: system for who in _speakers(dialogue) if who.lower() in ASSISTANTS})
         seen.update(named.systems.values())
         unmatched = _explain_unmatched(named)
         judged_samples: list[Sample] = []
@@ -133,12 +135,6 @@ def target_of(dialogue: Dialogue) -> str:
 def select_carried_facts(header: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts that samples copy from the header of their dialogues, above all the partner set's hash."""
     return {name: header[name] for name in CARRIED if name in header}
-
-
-def _name_system(dialogue: Dialogue, system: str) -> Dialogue:
-    if dialogue.systems or not system:
-        return dialogue
-    return replace(dialogue, systems={who: system for who in _speakers(dialogue) if who.lower() in ASSISTANTS})
 
 
 def _speakers(dialogue: Dialogue) -> list[str]:

@@ -115,18 +115,17 @@ def augment(model: SetPredictor, requests: Sequence[Request], *, limit: int = LI
         raise InputError(f"limit must be at least 1, got {limit}")
     results = []
     for block in batched(requests, BLOCK):
-        rounds = _Rounds(model, block, [_shuffle_candidates(request, seed) for request in block], limit)
+        shuffled = []
+        for request in block:
+            new = request.list_new_candidates()
+            rng = np.random.default_rng(int(fingerprint(str(seed), *request.turns), 16))
+            shuffled.append([new[i] for i in rng.permutation(len(new))])
+        rounds = _Rounds(model, block, shuffled, limit)
         while rounds.advance():
             pass
         for before, after, trials in zip(rounds.started, rounds.reached, rounds.trials, strict=True):
             results.append(Augmented(float(before), float(after), tuple(trials)))
     return results
-
-
-def _shuffle_candidates(request: Request, seed: int) -> list[Reference]:
-    new = request.list_new_candidates()
-    rng = np.random.default_rng(int(fingerprint(str(seed), *request.turns), 16))
-    return [new[i] for i in rng.permutation(len(new))]
 
 
 class _Rounds:

@@ -79,14 +79,12 @@ class JaccardSearch:
         step = max(1, NUMBERS // max(1, len(self.pairs)))
         hits: list[list[Hit]] = []
         for batch in batched(queries, step):
-            similarities = self._similarities([query.utterance for query in batch])
+            texts = [query.utterance for query in batch]
+            shared = (self._matrix(texts) @ self._texts.T).toarray()
+            sizes = np.array([len(words(text)) for text in texts], dtype=np.float64)
+            similarities = shared / np.maximum(sizes[:, None] + self._sizes - shared, 1)
             hits += [self._best(row, k) for row in similarities]
         return hits
-
-    def _similarities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        shared = (self._matrix(texts) @ self._texts.T).toarray()
-        sizes = np.array([len(words(text)) for text in texts], dtype=np.float64)
-        return np.asarray(shared / np.maximum(sizes[:, None] + self._sizes - shared, 1))
 
     def _best(self, row: NDArray[np.float64], k: int) -> list[Hit]:
         least = np.partition(row, -k)[-k] if k < len(row) else 0.0

@@ -215,7 +215,9 @@ def draw_labels(
             continue
         drawn = draw_sets(len(scored.query.references), sizes, per_size, f"{seed} {scored.query.id}")
         set_values = compute_labels(scored, drawn, coefficient)
-        undefined.update(_reasons(scored, drawn[np.isnan(set_values)]))
+        rated_scores, unlabelled = scored.scores[_find_rated_replies(scored)], drawn[np.isnan(set_values)]
+        missing = np.isnan(subset_scores(rated_scores, unlabelled, scored.over)).any(axis=1)
+        undefined += Counter({UNSCORED: int(missing.sum()), CONSTANT_SCORES: int((~missing).sum())})
         numbers += [i] * len(drawn)
         members.append(drawn)
         values.append(set_values)
@@ -277,9 +279,3 @@ def _unusable(scored: QueryScores, smallest: int) -> str:
     if is_constant(scored.query.ratings[rated]):
         return CONSTANT_RATINGS
     return ""
-
-
-def _reasons(scored: QueryScores, members: Members) -> Counter[str]:
-    """Count why the labels of some sets are undefined."""
-    missing = np.isnan(subset_scores(scored.scores[_find_rated_replies(scored)], members, scored.over)).any(axis=1)
-    return +Counter({UNSCORED: int(missing.sum()), CONSTANT_SCORES: int((~missing).sum())})  # without zeros

@@ -83,7 +83,9 @@ def build(
     """Build the page, which does not depend on the order of samples and scores."""
     samples = sorted(evidence.samples, key=lambda s: s.key)
     sample_of = {sample.key: sample for sample in samples}
-    names = name_metrics(_metrics(evidence))
+    with_results = dict.fromkeys(result.metric for result in evidence.results)
+    only_scored = sorted({score.metric for score in evidence.scores} - with_results.keys())
+    names = name_metrics([*with_results, *only_scored])
     marks = mark_systems(_systems(evidence))
     results = complete_results(evidence.results, evidence.scores)
     who, judgments = name_judges(samples, aspect), mean_judgments(evidence.judgments, samples)
@@ -170,13 +172,6 @@ def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
         if score.value is not None:
             column[score.key] = score.value
     return table
-
-
-def _metrics(evidence: Evidence) -> list[str]:
-    """Return the metrics in the order of the results, then metrics with only sample scores, by name."""
-    with_results = dict.fromkeys(result.metric for result in evidence.results)
-    rest = sorted({score.metric for score in evidence.scores} - with_results.keys())
-    return [*with_results, *rest]
 
 
 def _notices(

@@ -222,19 +222,14 @@ def _add_references(
         for sample, result in chunk:
             extended = replace(sample, references=_references(sample, result.hits, options))
             if not options.own:
-                extended = _without_own(extended, result, tally)
+                kept = without_own(extended)  # the judged reply may also be an own reference or the parrot
+                if dropped := len(extended.references) - len(kept.references):
+                    tally.dropped["own"] += dropped
+                    tally.affected["own"] += "own" not in result.dropped
+                extended = kept
             yield extended
         if progress:
             progress(len(chunk))
-
-
-def _without_own(sample: Sample, result: SearchResult, tally: SearchTally) -> Sample:
-    """Drop the judged reply from the sample's own references and the parrot too, and count it."""
-    kept = without_own(sample)
-    if dropped := len(sample.references) - len(kept.references):
-        tally.dropped["own"] += dropped
-        tally.affected["own"] += "own" not in result.dropped
-    return kept
 
 
 def _collect_seen_texts(sample: Sample, options: _Options) -> frozenset[str]:
@@ -284,7 +279,9 @@ class _Searches:
                 else:
                     unfinished.append(i)
             left, n = unfinished, n * AT_FIRST
-        self._forget()
+        held = sum(map(len, self.known.values()))
+        while held > KEPT:
+            held -= len(self.known.popitem(last=False)[1])
         return results
 
     def _fetch(self, queries: Sequence[Query], n: int) -> None:
@@ -301,11 +298,6 @@ class _Searches:
         scores = [hit.score for hit in result.hits]
         places = diversify_replies(scores, replies, options.k, diversity=options.diversity)
         return replace(result, hits=tuple(result.hits[place] for place in places))
-
-    def _forget(self) -> None:
-        held = sum(map(len, self.known.values()))
-        while held > KEPT:
-            held -= len(self.known.popitem(last=False)[1])
 
 
 def _usable(hits: Sequence[Hit], guard: Guard, seen: frozenset[str], wanted: int) -> SearchResult:

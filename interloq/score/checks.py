@@ -23,7 +23,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, product
 
 from interloq.data.text.language import language_name, language_of, resolve
 from interloq.data.text.tokenize import Tokenizer
@@ -136,7 +136,7 @@ class Checks:
             self._specs.append(title(metric))
             self._traits.append(traits(metric))
             self._warnings.append(warnings_of(metric))
-            self._counted.append(list(_counters(metric)))
+            self._counted.append([(part, method, Counter()) for part, method in product(parts(metric), COUNTED)])
         self._looks_at_language = False
         self._languages: dict[str, Counter[str]] = {}  # system → language → samples
         self._short: dict[tuple[str, int], Counter[str]] = {}
@@ -283,13 +283,6 @@ class Checks:
 
     def _note(self, name: str, counts: Counter[str], statement: str, metric: str = "") -> Note:
         return note_of(name, counts, self.facts.samples, statement, metric)
-
-
-def _counters(metric: Metric) -> Iterator[tuple[Metric, str, Counter[str]]]:
-    """Yield each part of a metric with each of its methods that count samples, and an empty counter."""
-    for part in parts(metric):
-        for method in COUNTED:
-            yield part, method, Counter()
 
 
 def note_own_references(facts: Facts) -> Note | None:

@@ -48,7 +48,11 @@ class _Stream:
             for line in lines:
                 self._line(line)
         self._line(rest)
-        return self._whole()
+        if not self.ended:
+            raise RequestFailed("the stream ended early", retry=True)
+        if self.refusal and not self.text:
+            raise RequestFailed(f"refused: {self.refusal}", retry=False, works=True)
+        return check_text(self.text, self.finish_reason)
 
     def _line(self, line: bytes) -> None:
         name, _, data = line.partition(b":")
@@ -76,10 +80,3 @@ class _Stream:
         match value:
             case {"choices": [{"finish_reason": str(reason)}, *_]}:
                 self.ended, self.finish_reason = True, reason
-
-    def _whole(self) -> str:
-        if not self.ended:
-            raise RequestFailed("the stream ended early", retry=True)
-        if self.refusal and not self.text:
-            raise RequestFailed(f"refused: {self.refusal}", retry=False, works=True)
-        return check_text(self.text, self.finish_reason)

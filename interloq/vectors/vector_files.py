@@ -156,19 +156,15 @@ def _binary(path: str | Path, header: _Header) -> Iterator[tuple[list[str], NDAr
             size = min(step, header.words - first)
             words, rows = [], []
             for number in range(first + 1, first + size + 1):
-                word, row = _entry(pieces, header, f"{path}:{number}")
-                words.append(word)
-                rows.append(row)
+                where = f"{path}:{number}"
+                word = pieces.until_space(where).lstrip(b"\n")  # some programs end each vector with a line break
+                words.append(_decode_word(word, where))
+                rows.append(pieces.exactly(4 * header.dimensions, where))
             vectors = np.frombuffer(b"".join(rows), dtype="<f4").reshape(size, header.dimensions)
             yield words, vectors.astype(np.float32), first + 1
         if pieces.rest().strip():
             what = f"the first line announces {count(header.words, 'word')}, but the file has more"
             raise InputError(what, hint="copy the file again", where=f"{path}:1")
-
-
-def _entry(pieces: _Pieces, header: _Header, where: str) -> tuple[str, bytes]:
-    word = pieces.until_space(where).lstrip(b"\n")  # some programs end each vector with a line break
-    return _decode_word(word, where), pieces.exactly(4 * header.dimensions, where)
 
 
 class _Pieces:

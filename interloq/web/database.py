@@ -280,19 +280,13 @@ def _migrate(connection: Connection, place: str | Path, *, create: bool) -> None
             f"the study {_hide_password(place)} was written by a newer version (tables {revision!r})", hint=hint
         )
     if revision != known.get_current_head():
-        _refuse_foreign(connection, revision, place)
+        if not revision and connection.dialect.name == "sqlite":  # a server's database may be shared
+            tables = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").scalars().all()
+            if set(tables) - {"alembic_version"}:
+                raise InputError(f"{place} is a database of another program", hint="name a new file")
         if not (revision or create):
             raise InputError(f"{_hide_password(place)} is not a study", hint="check the name")
         command.upgrade(config, "head")
-
-
-def _refuse_foreign(connection: Connection, revision: str | None, place: str | Path) -> None:
-    """Refuse a SQLite file with tables of another program. A server's database may be shared."""
-    if revision or connection.dialect.name != "sqlite":
-        return
-    tables = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").scalars().all()
-    if set(tables) - {"alembic_version"}:
-        raise InputError(f"{place} is a database of another program", hint="name a new file")
 
 
 def _hide_password(place: str | Path) -> str:

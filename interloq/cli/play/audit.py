@@ -15,7 +15,7 @@ from interloq.play.play_options import AuditOptions
 from interloq.terminal.console import number, print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from interloq.rank.audit import Cheating, Influence, ReplacementEffect
+    from interloq.rank.audit import Cheating, Influence
 
 SHOWN = 10  # changes of partners in the table; --json prints all
 
@@ -82,13 +82,15 @@ def _print_influence(effect: Influence) -> None:
         rows.append([system, str(effect.ranks[system]), *ranges])
     title = f"ranks with {count(len(effect.partners), 'partner')}, and their ranges if partners change"
     print_table(title, ["system", "rank", *(names[kind] for kind in kinds)], rows)
-    shown = [_row(change) for change in effect.changes[:SHOWN]]
+    shown = []
+    for change in effect.changes[:SHOWN]:
+        labels = {
+            "drop": f"without {change.out}",
+            "add": f"with {change.into}",
+            "swap": f"{change.into} for {change.out}",
+        }
+        moves = [f"{name} {move:+d}" for name, move in sorted(change.moves.items(), key=lambda item: -item[1]) if move]
+        shown.append([labels[change.kind], str(change.moved), number(change.kendall), ", ".join(moves)])
     print_table("changes that move ranks most", ["change", "places moved", "Kendall", "moves"], shown)
     unmoved = sum(change.moved == 0 for change in effect.changes)
     print_line(f"{unmoved} of {count(len(effect.changes), 'change')} do not move any rank")
-
-
-def _row(change: ReplacementEffect) -> list[str]:
-    labels = {"drop": f"without {change.out}", "add": f"with {change.into}", "swap": f"{change.into} for {change.out}"}
-    moves = [f"{name} {move:+d}" for name, move in sorted(change.moves.items(), key=lambda item: -item[1]) if move]
-    return [labels[change.kind], str(change.moved), number(change.kendall), ", ".join(moves)]

@@ -49,10 +49,13 @@ class Settling:
 
 def show(args: argparse.Namespace, found: Played, plan: Plan, tally: PlayTally) -> None:
     """Print the settled ranking, and write its scores if --scores is given."""
+    from interloq.data.records.jsonl import write
+    from interloq.play.samples import select_carried_facts
     from interloq.rank.settle import facts
 
     if args.scores:
-        _write(args.scores, found, plan)
+        judge = {"metric": found.metric, "signature": found.signature}
+        write(args.scores, found.scores, kind="scores", **judge, **select_carried_facts(plan.run))
     unranked = sorted({match.target for match in plan.matches} - set(found.settled.order))
     if args.json:
         print_json({**facts(found.settled), "unranked": unranked, "play": tally.facts()})
@@ -62,14 +65,6 @@ def show(args: argparse.Namespace, found: Played, plan: Plan, tally: PlayTally) 
     if unranked:
         print_line(f"note: not ranked, because no dialogue has a score: {', '.join(unranked)}")
     print_line(f"{args.output}: rank them with `interloq rank`")
-
-
-def _write(path: str, found: Played, plan: Plan) -> None:
-    from interloq.data.records.jsonl import write
-    from interloq.play.samples import select_carried_facts
-
-    judge = {"metric": found.metric, "signature": found.signature}
-    write(path, found.scores, kind="scores", **judge, **select_carried_facts(plan.run))
 
 
 def _order(look: Look) -> str:

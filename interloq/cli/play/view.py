@@ -39,7 +39,10 @@ def watching(
     if quiet:
         yield view.hear
     elif sys.stderr.isatty():
-        with _live() as live:
+        from rich.console import Console
+        from rich.live import Live
+
+        with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as live:
             yield lambda heard: live.update(view.table(heard))
         for line in view.standings(last=True):
             print_stderr(line)
@@ -151,10 +154,3 @@ def _format_failures(failures: Counter[str]) -> str:
     if other:
         kinds.append(("others", other))
     return ", ".join(f"{what} {n:,}" for what, n in kinds)
-
-
-def _live() -> Any:
-    from rich.console import Console
-    from rich.live import Live
-
-    return Live(console=Console(stderr=True), refresh_per_second=4, transient=True)

@@ -54,7 +54,10 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     with writing(path), _part_of(path, _new_folder) as (part, _):
         yield part
-        _sync(part)
+        for place, _, files in os.walk(part):  # a power failure must not leave it incomplete under its name
+            for name in files:
+                with Path(place, name).open("rb") as file:
+                    os.fsync(file.fileno())
         for stray in path.iterdir() if path.is_dir() else ():
             if is_stray(stray.name):
                 stray.rename(part / stray.name)
@@ -83,14 +86,6 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
-
-
-def _sync(folder: Path) -> None:
-    """Sync all files of a folder to disk, so that a power failure cannot leave it incomplete under its name."""
-    for place, _, files in os.walk(folder):
-        for name in files:
-            with Path(place, name).open("rb") as file:
-                os.fsync(file.fileno())
 
 
 def write_atomically(path: str | Path, data: bytes) -> None:

@@ -138,21 +138,18 @@ class AdaptJob(Job[AdaptTask]):
         if setup.longest < self.settings.longest:
             run.report(f"texts are truncated to {setup.longest} tokens, the most that the network can read")
         if not PairTokens.written(run.work / PAIRS):
-            self._write_pairs(setup, run)
+            subwords, dev = Subwords(setup.base.folder, longest=setup.longest), self.settings.dev
+            with run.progress("reading pairs", None) as step:
+                if callable(self.pairs):
+                    write_pair_tokens(self.pairs(), run.work / PAIRS, subwords, dev=dev, step=step)
+                else:
+                    self.pairs.write(run.work / PAIRS, subwords, dev=dev)
         task = setup.task(run.work)
         run.report(task.pairs.summary)
         if setup.network.new:
             run.report("the model has no head that predicts tokens: a new one is trained; the encoder is unchanged")
         if setup.goal == "mlm" and (share := _unknown_share(task)) > FOREIGN:
             run.report(f"{share:.0%} of the tokens are unknown to the tokenizer: the model may be for another language")
-
-    def _write_pairs(self, setup: Setup, run: Run) -> None:
-        subwords, dev = Subwords(setup.base.folder, longest=setup.longest), self.settings.dev
-        with run.progress("reading pairs", None) as step:
-            if callable(self.pairs):
-                write_pair_tokens(self.pairs(), run.work / PAIRS, subwords, dev=dev, step=step)
-            else:
-                self.pairs.write(run.work / PAIRS, subwords, dev=dev)
 
     def task(self, run: Run) -> AdaptTask:
         return Setup.of(self.start(run), self.settings).task(run.work)

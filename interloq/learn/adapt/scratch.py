@@ -140,7 +140,8 @@ def from_log(log: PairLog, shape: SmallEncoder, settings: Adaptation, training: 
         folder = run.work / START
         if not folder.exists():
             with atomic_folder(folder) as part:
-                size = _write_start(pairs, part, shape, settings)
+                size = train_word_pieces(pairs, part, vocabulary=shape.vocabulary)
+                write_untrained(part, size, shape, settings)
             if size < shape.vocabulary:
                 run.report(f"these texts yield a tokenizer of only {count(size, 'piece')}")
         return Base(folder, "nothing", full_spec(shape))
@@ -153,13 +154,6 @@ def from_log(log: PairLog, shape: SmallEncoder, settings: Adaptation, training: 
         training=training,
         source=log.fingerprint,
     )
-
-
-def _write_start(pairs: Callable[[], Iterable[Pair]], part: Path, shape: SmallEncoder, settings: Adaptation) -> int:
-    """Write an untrained network; return the size of its vocabulary."""
-    size = train_word_pieces(pairs, part, vocabulary=shape.vocabulary)
-    write_untrained(part, size, shape, settings)
-    return size
 
 
 def write_untrained(folder: Path, pieces: int, shape: SmallEncoder, settings: Adaptation) -> None:

@@ -115,8 +115,9 @@ class Fit:
     def of(cls, samples: Sequence[Sample], *parts: Metric) -> Fit:
         """Return the range of each part's scores of these samples."""
         columns, ranges = [], []
+        chunks = [samples[i : i + CHUNK] for i in range(0, len(samples), CHUNK)]
         for part in parts:
-            scores = _scores(part, samples)
+            scores = np.concatenate([np.zeros(0), *(part.value(part.stats(chunk)) for chunk in chunks)])
             columns.append(scores.tolist())
             low = high = np.nan
             if len(scores):
@@ -154,11 +155,6 @@ BLENDS: dict[Blend, Any] = {
     "min": np.minimum,
     "max": np.maximum,
 }
-
-
-def _scores(metric: Metric, samples: Sequence[Sample]) -> Array:
-    chunks = [samples[i : i + CHUNK] for i in range(0, len(samples), CHUNK)]
-    return np.concatenate([np.zeros(0), *(metric.value(metric.stats(chunk)) for chunk in chunks)])
 
 
 def fit_part(part: Any, samples: Sequence[Sample]) -> Any:

@@ -128,7 +128,9 @@ class Information:
         numbering = TokenNumbering(tokenizer)
         texts = numbering.texts(reference_texts(samples))
         numbers = {token: i for i, token in enumerate(sorted(numbering.vocabulary()))}
-        made = cls(_source(samples), numbers, [], [])
+        prints = [int(fingerprint(text), 16) for text in reference_texts(samples)]
+        source = f"{len(prints)}-references-{sum(prints) % 2**64:016x}"  # does not depend on their order
+        made = cls(source, numbers, [], [])
         texts = made._renumber(texts, numbering.vocabulary())
         grams, before = np.zeros(len(texts.tokens), dtype=np.int64), np.array([len(texts.tokens)])
         for n in range(1, order + 1):
@@ -178,12 +180,6 @@ class Information:
         if not len(table):
             return texts
         return Texts(table[texts.tokens], texts.ends)
-
-
-def _source(samples: Sequence[Sample]) -> str:
-    """Return number and hash of the references, independent of their order."""
-    prints = [int(fingerprint(text), 16) for text in reference_texts(samples)]
-    return f"{len(prints)}-references-{sum(prints) % 2**64:016x}"
 
 
 def _count_ngrams(

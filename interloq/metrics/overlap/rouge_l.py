@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.errors import SpecError
@@ -59,7 +58,9 @@ class RougeL(Metric, name="rouge_l"):
             recalls = np.maximum.reduceat(recalls, numbered.first_reference)
         scores = self._f(precisions, recalls)
         if len(samples) and self.multiple == "best":
-            best = _best(scores, precisions, numbered)
+            owner = np.repeat(np.arange(len(samples)), numbered.n_references)
+            order = np.lexsort((precisions, scores, owner))  # of equal scores, the one with the higher precision
+            best = order[np.cumsum(numbered.n_references) - 1]
             scores, precisions, recalls = scores[best], precisions[best], recalls[best]
         return score_rows(scores, precisions, recalls)
 
@@ -82,13 +83,6 @@ def _precisions_and_recalls(numbered: ngrams.Numbered) -> tuple[Array, Array]:
     return precisions, common / np.maximum(numbered.references.lengths, 1)
 
 
-def _best(scores: Array, precisions: Array, numbered: ngrams.Numbered) -> NDArray[np.intp]:
-    """Return each sample's reference with the best score; of equal scores, the one with the higher precision."""
-    owner = np.repeat(np.arange(len(numbered.n_references)), numbered.n_references)
-    order = np.lexsort((precisions, scores, owner))
-    return order[np.cumsum(numbered.n_references) - 1]
-
-
 def _common(numbered: ngrams.Numbered) -> Iterator[int]:
     """Yield the LCS of every reference with its reply."""
     responses, references = numbered.responses.tokens.tolist(), numbered.references.tokens.tolist()
@@ -96,17 +90,11 @@ def _common(numbered: ngrams.Numbered) -> Iterator[int]:
     owned = zip(numbered.first_reference.tolist(), numbered.n_references.tolist(), strict=True)
     for i, (first, n_references) in enumerate(owned):
         response = responses[response_ends[i] : response_ends[i + 1]]
-        places = _places(response)
+        places: dict[int, int] = {}  # token → an integer with bit i set if the reply has the token at i
+        for bit, token in enumerate(response):
+            places[token] = places.get(token, 0) | 1 << bit
         for j in range(first, first + n_references):
             yield _lcs_length(places, len(response), references[reference_ends[j] : reference_ends[j + 1]])
-
-
-def _places(tokens: Sequence[int]) -> dict[int, int]:
-    """Map each token to an integer with bit i set if the text has the token at i."""
-    places: dict[int, int] = {}
-    for bit, token in enumerate(tokens):
-        places[token] = places.get(token, 0) | 1 << bit
-    return places
 
 
 def _lcs_length(places: dict[int, int], length: int, other: Sequence[int]) -> int:

@@ -153,14 +153,11 @@ class Lexicon:
         owner, flat = np.divmod(keys, size)
         used, places = distinct(flat.astype(np.int32), size)
         ends = np.concatenate([[0], np.bincount(owner, minlength=len(texts)).cumsum()])
-        return Bags(places, counts, ends, self._table(used), known, lengths == 0)
-
-    def _table(self, used: Ints) -> NDArray[np.float32]:
         own = used[used < len(self.vectors)]
-        rows = self.vectors.rows(own)
+        table = self.vectors.rows(own)
         if len(own) < len(used):
-            return np.concatenate([rows, self.vectors.mean()])
-        return rows
+            table = np.concatenate([table, self.vectors.mean()])
+        return Bags(places, counts, ends, table, known, lengths == 0)
 
 
 @lru_cache(maxsize=4)

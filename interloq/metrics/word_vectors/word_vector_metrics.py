@@ -50,7 +50,9 @@ class GreedyMatching(WordVectorMetric, name="greedy_matching"):
     papers = ("rus-lintean-2012-comparison", "liu-etal-2016-evaluate")
 
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
-        units = _units(bags.table.astype(np.float64))
+        table = bags.table.astype(np.float64)
+        norms = np.linalg.norm(table, axis=1, keepdims=True)
+        units = table / np.where(norms > 0, norms, 1)  # a zero vector stays zero, and its cosines are 0
         similarities = np.zeros(len(replies))
         for pairs, width, other_width in _shapes(bags, replies, references, units.shape[1]):
             words, shares = _fill_rows(bags, replies[pairs], width)
@@ -60,12 +62,6 @@ class GreedyMatching(WordVectorMetric, name="greedy_matching"):
             back = (cosines.max(axis=1) * other_shares).sum(axis=1)
             similarities[pairs] = (there + back) / 2
         return similarities
-
-
-def _units(table: Array) -> Array:
-    """Return unit vectors; a zero vector stays zero, and its cosines are 0."""
-    lengths = np.linalg.norm(table, axis=1, keepdims=True)
-    return table / np.where(lengths > 0, lengths, 1)
 
 
 def _shapes(bags: Bags, replies: Ints, references: Ints, dimensions: int) -> Iterator[tuple[Ints, int, int]]:

@@ -83,7 +83,10 @@ class Replay(Bot, name="replay"):
         if not Path(self.dialogues).is_file():
             raise InputError(f"no file {self.dialogues!r}", hint="name a file of dialogues in JSON lines")
         recorded: list[Dialogue] = jsonl.load(self.dialogues, kind="dialogues")
-        named = _systems(recorded)
+        systems = set[str]()
+        for dialogue in recorded:
+            systems.update(dialogue.systems.get(turn.speaker, turn.speaker) for turn in dialogue.turns)
+        named = sorted(systems)
         if not self.system and len(named) != 1:
             raise InputError(
                 f"the dialogues are by {len(named)} systems",
@@ -115,11 +118,3 @@ def _sides(dialogue: Dialogue, system: str) -> Iterator[Transcript]:
 def _next_lines(transcripts: Sequence[Transcript], n: int) -> list[str]:
     """Return the distinct n-th lines of these transcripts, sorted."""
     return sorted({transcript.texts[transcript.own[n]] for transcript in transcripts if n < len(transcript.own)})
-
-
-def _systems(dialogues: Sequence[Dialogue]) -> list[str]:
-    systems = set()
-    for dialogue in dialogues:
-        for turn in dialogue.turns:
-            systems.add(dialogue.systems.get(turn.speaker, turn.speaker))
-    return sorted(systems)

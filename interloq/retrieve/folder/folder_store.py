@@ -118,14 +118,6 @@ class Embedded(Store):
         check_confined(self.folder)
         return manifest
 
-    def _read_again(self) -> None:
-        """Read the manifest again: another process may have added pairs, or recreated the empty index."""
-        before, self.manifest = self.manifest, self._read()
-        if (before.retriever, before.built_with) != (self.manifest.retriever, self.manifest.built_with):
-            raise InputError(
-                "another process has started another index here", hint="choose another folder", where=self.where
-            )
-
     @property
     def segments(self) -> int:
         return len(self.manifest.segments)
@@ -147,7 +139,11 @@ class Embedded(Store):
 
     def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
         with self.exclusive():
-            self._read_again()
+            before, self.manifest = self.manifest, self._read()  # another process may have added pairs or recreated it
+            if (before.retriever, before.built_with) != (self.manifest.retriever, self.manifest.built_with):
+                raise InputError(
+                    "another process has started another index here", hint="choose another folder", where=self.where
+                )
             self._sweep()
             name = self._free_name()
             with atomic_folder(self._path(name)) as part:

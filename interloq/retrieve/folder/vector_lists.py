@@ -243,7 +243,9 @@ class Sweep:
     def nearest(self, queries: Floats, k: int, lists: Ids, products: Floats) -> tuple[Ids, Floats]:
         """Return the k nearest vectors for each query in the `lists` it visits; `products` are query · centroid."""
         visits = _Visits(lists, products)
-        scaled, constant = self._scale_queries(queries)
+        smallest, width = faiss.vector_to_array(self.indexes[0].sq.trained).reshape(2, -1)
+        scaled = queries * (width / np.float32(255))
+        constant = queries @ smallest + scaled.sum(axis=1) / np.float32(2)
         threads = max(1, min(os.cpu_count() or 1, len(visits.lists)))
 
         def work(number: int) -> tuple[Ids, Floats]:
@@ -259,11 +261,6 @@ class Sweep:
             parts = list(pool.map(work, range(threads)))
         ids, scores = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
         return best(ids, scores, k)
-
-    def _scale_queries(self, queries: Floats) -> tuple[Floats, Floats]:
-        smallest, width = faiss.vector_to_array(self.indexes[0].sq.trained).reshape(2, -1)
-        scaled = queries * (width / np.float32(255))
-        return scaled, queries @ smallest + scaled.sum(axis=1) / np.float32(2)
 
     def _read(self, number: int) -> tuple[Ids, Floats]:
         """Return ids and codes of one list from all indexes."""

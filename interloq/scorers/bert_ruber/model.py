@@ -85,14 +85,10 @@ class BertRuberScorer:
         texts, which = number_distinct([*utterances, *replies], sort=True)
         vectors = torch.from_numpy(encode_pooled(self.encoder, texts, self.facts["config"]["pooling"])).double()
         queries, answers = torch.from_numpy(which).split([len(utterances), len(replies)])
-        scores = np.zeros(len(replies))
+        scores, device = np.zeros(len(replies)), self.encoder.device
         with torch.inference_mode():
             for start in range(0, len(replies), BATCH):
                 batch = slice(start, start + BATCH)
-                scores[batch] = self._score(vectors, queries[batch], answers[batch])
-        return scores
-
-    def _score(self, vectors: torch.Tensor, queries: torch.Tensor, replies: torch.Tensor) -> NDArray[np.float64]:
-        logits = self.network(vectors[queries].to(self.encoder.device), vectors[replies].to(self.encoder.device))
-        scores: NDArray[np.float64] = torch.sigmoid(logits).cpu().numpy()
+                first, second = vectors[queries[batch]].to(device), vectors[answers[batch]].to(device)
+                scores[batch] = torch.sigmoid(self.network(first, second)).cpu().numpy()
         return scores

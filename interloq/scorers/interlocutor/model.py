@@ -108,7 +108,11 @@ def load_reader(folder: Path, facts: Mapping[str, Any], profiles: str | None = N
         if subwords.signature() != facts["subwords"]:
             raise foreign("the tokenizer", folder, "model")
         vocabulary, users = int(config["vocabulary"]), number_users(facts["users"])
-    known = _profiles(folder, facts, profiles)
+    known: dict[str, str] = {}
+    if facts["config"]["personal"] in ("profile", "both"):
+        known = read_profiles(profiles or folder / PROFILES)
+    elif profiles:
+        raise InputError("the model reads no profiles", hint="omit `profiles`, or train with --personal profile")
     return SampleReader(subwords, config["tokens"], config["profile_tokens"], vocabulary, users, known)
 
 
@@ -146,12 +150,3 @@ def _check(facts: Mapping[str, Any]) -> None:
             raise ValueError("ids of users must be texts")
     if facts["kind"] == DCP:
         check_temperature(facts)
-
-
-def _profiles(folder: Path, facts: Mapping[str, Any], given: str | None) -> dict[str, str]:
-    """Return the profiles that the model reads; a model that reads none refuses a file."""
-    if facts["config"]["personal"] not in ("profile", "both"):
-        if given:
-            raise InputError("the model reads no profiles", hint="omit `profiles`, or train with --personal profile")
-        return {}
-    return read_profiles(given or folder / PROFILES)

@@ -64,8 +64,11 @@ class SampleReader:
         reply = self._first(tokens.get(sample.response, _NOTHING), room - 1, "replies")
         turns: list[Tokens] = []
         room -= 1 + len(reply)
-        for text, is_judge in reversed(_turns(sample)):
-            turn = tokens[text]
+        spoken = list(zip(sample.context, judges_turns(sample), strict=True))
+        for spoken_turn, is_judge in reversed(spoken):
+            if not spoken_turn.text.strip():
+                continue
+            turn = tokens[spoken_turn.text]
             speaker = own if is_judge else REPLIER
             if len(turn) >= room:
                 if not turns and room > 1:
@@ -89,9 +92,3 @@ _NOTHING: Tokens = np.zeros(0, dtype=np.int32)
 def number_users(names: Iterable[str]) -> dict[str, int]:
     """Number users in the order of their tokens."""
     return {user: i for i, user in enumerate(names)}
-
-
-def _turns(sample: Sample) -> list[tuple[str, bool]]:
-    """Return the turns of the context that have text, and whether the judge spoke them."""
-    turns = list(zip(sample.context, judges_turns(sample), strict=True))
-    return [(turn.text, is_judge) for turn, is_judge in turns if turn.text.strip()]

@@ -7,7 +7,7 @@ network is frozen (see job.py), or `scorer` in the same folder if it was tuned (
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -52,7 +52,9 @@ class JudgeScorer:
             pairs = frozenset(tensors["pairs"].tolist())
             for aspect in facts["aspects"]:
                 check_texts(aspect, "aspect")
-            place, aspects = _place(Path(folder), facts), len(facts["aspects"])
+            place, aspects = str(facts["scorer"]["place"]), len(facts["aspects"])
+            if place not in PACKAGED:  # a network within the folder moves with it
+                place = str(Path(folder) / place)
             if weights.ndim != 2 or len(weights) != aspects or offsets.shape != (aspects,):
                 raise ValueError(f"weights of shape {weights.shape} for {aspects} aspects")
         return cls(Path(folder), facts, weights, offsets, pairs, scorer or place, device)
@@ -95,12 +97,6 @@ class JudgeScorer:
     def trained_on(self, samples: Sequence[Sample]) -> int:
         """Return the number of samples whose context and reply the judge was trained on."""
         return sum(pair_hash(sample) in self.pairs for sample in samples)
-
-
-def _place(folder: Path, facts: Mapping[str, Any]) -> str:
-    """Return the location of the relevance network; a network within the folder moves with it."""
-    place = str(facts["scorer"]["place"])
-    return place if place in PACKAGED else str(folder / place)
 
 
 def texts_of(samples: Sequence[Sample]) -> tuple[list[list[str]], list[str]]:

@@ -187,7 +187,8 @@ class _HashedExchanges:
             if not (exchange.reply.strip() and exchange.context and exchange.context[-1].strip()):
                 self.blank += 1
                 continue
-            contexts += self._context(exchange)
+            turns = [turn for turn in exchange.context if turn.strip()][-self.turns :]
+            contexts += [""] * (self.turns - len(turns)) + turns
             replies.append(exchange.reply)
             talks.append(exchange.talk)
             origins.append(exchange.origin)
@@ -205,11 +206,6 @@ class _HashedExchanges:
             )
         )
         return list(filter(None, (*contexts, *replies, *wrong_replies)))
-
-    def _context(self, exchange: Exchange) -> list[str]:
-        turns = [turn for turn in exchange.context if turn.strip()]
-        turns = turns[-self.turns :]
-        return [""] * (self.turns - len(turns)) + turns
 
     def arrays(self) -> tuple[Any, ...]:
         columns = tuple(map(np.concatenate, zip(*self._parts, strict=True)))

@@ -34,7 +34,10 @@ class ExchangeLog:
         every = TrainingLog([*log.files, *written], log.without, reading=log.reading)
         every.dropped = log.dropped  # exclusions are counted there
         self.log, self.turns, self.written, self.files = every, turns, set(written), every.files
-        self._guard = _merge_guards(every.samples)
+        guards = list(map(guard, every.samples))
+        utterances = frozenset[str]().union(*(each.utterances for each in guards))
+        responses = frozenset[str]().union(*(each.responses for each in guards))
+        self._guard = Guard(utterances=utterances, responses=responses)
         self._rows = _neighbours(every.samples)
 
     @property
@@ -120,15 +123,6 @@ def _texts(texts: Any, name: str) -> list[str]:
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise TypeError(f"{name} must be a list of texts")
     return list(texts)
-
-
-def _merge_guards(samples: list[Sample]) -> Guard:
-    utterances, responses = set[str](), set[str]()
-    for sample in samples:
-        of_sample = guard(sample)
-        utterances |= of_sample.utterances
-        responses |= of_sample.responses
-    return Guard(utterances=frozenset(utterances), responses=frozenset(responses))
 
 
 def _neighbours(samples: list[Sample]) -> frozenset[tuple[str, str]]:

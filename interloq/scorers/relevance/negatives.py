@@ -58,7 +58,10 @@ class _Drawing:
         starts, sizes = _runs([g for g in groups(stored) if own.start <= g.start < own.stop], own.start)
         alone = sizes == 1  # a log with one exchange on this side: replies are drawn from all logs
         self.logs = np.where(alone, own.start, starts), np.where(alone, len(self.rows), sizes)
-        self.talks = self._talks(own)
+        keys = stored.talks[own].astype(np.int64) * 256 + stored.origins[own]
+        edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)]
+        ranges = [slice(own.start + a, own.start + b) for a, b in pairwise(edges) if a < b]
+        self.talks = _runs(ranges, own.start)
 
     def random(self) -> tuple[Ints, Ints]:
         return self._elsewhere(np.ones(len(self.rows), dtype=bool), *self.logs), np.zeros(len(self.rows), np.int64)
@@ -140,12 +143,6 @@ class _Drawing:
     def _bits(self, numbers: Ints) -> NDArray[np.uint64]:
         self.stream += 1
         return random_bits(numbers, self.settings.seed, self.stream)
-
-    def _talks(self, own: slice) -> tuple[Ints, Ints]:
-        keys = self.stored.talks[own].astype(np.int64) * 256 + self.stored.origins[own]
-        edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)]
-        ranges = [slice(own.start + a, own.start + b) for a, b in pairwise(edges) if a < b]
-        return _runs(ranges, own.start)
 
 
 def _runs(ranges: list[slice], first: int) -> tuple[Ints, Ints]:

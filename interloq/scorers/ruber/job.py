@@ -140,8 +140,12 @@ class RuberJob(Job[RuberTask]):
         return PairTokens.written(work / PAIRS)
 
     def prepare(self, run: Run) -> None:
-        if not (run.work / PIECES).exists():
-            self._make_tokenizer(run)
+        path = run.work / PIECES
+        if self.tokenizer and not path.exists():
+            write_atomically(path, Path(self.tokenizer).read_bytes())
+        elif not path.exists():
+            with run.progress("reading texts for the tokenizer", None) as step:
+                train_pieces(self.pairs(), path, vocabulary=self.settings.vocabulary, step=step)
         pieces = self._pieces(run)
         if not self.tokenizer and pieces.size < self.settings.vocabulary:
             run.report(f"these texts yield a tokenizer of only {count(pieces.size, 'piece')}")
@@ -149,13 +153,6 @@ class RuberJob(Job[RuberTask]):
             with run.progress("reading pairs", None) as step:
                 write_pair_tokens(self.pairs(), run.work / PAIRS, pieces, dev=self.settings.dev, step=step)
         run.report(PairTokens.load(run.work / PAIRS).summary)
-
-    def _make_tokenizer(self, run: Run) -> None:
-        if self.tokenizer:
-            write_atomically(run.work / PIECES, Path(self.tokenizer).read_bytes())
-            return
-        with run.progress("reading texts for the tokenizer", None) as step:
-            train_pieces(self.pairs(), run.work / PIECES, vocabulary=self.settings.vocabulary, step=step)
 
     def _pieces(self, run: Run) -> Pieces:
         return Pieces(run.work / PIECES, longest=self.settings.longest)

@@ -121,7 +121,9 @@ class _Counter:
         text_of = np.repeat(np.arange(len(part.lengths), dtype=np.int32), part.lengths)
         cells, cell_weights = [], []
         for distance in range(1, len(self._weights)):
-            low, high = _pairs(part.tokens, text_of, distance)
+            together = text_of[:-distance] == text_of[distance:]
+            left, right = part.tokens[:-distance][together], part.tokens[distance:][together]
+            low, high = np.minimum(left, right), np.maximum(left, right)
             frequent = high < self._side
             cells.append(low[frequent] * np.int32(self._side) + high[frequent])
             cell_weights.append(np.full(len(cells[-1]), self._weights[distance], dtype=np.float64))
@@ -154,13 +156,6 @@ class _Counter:
         low, high = np.divmod(cells.astype(np.uint64), np.uint64(self._side))
         _save_run(self._folder, self._n_runs, (low * np.uint64(self._words) + high, self._table[cells]))
         return [_open_run(self._folder, i, self._weights.dtype) for i in range(self._n_runs + 1)]
-
-
-def _pairs(tokens: NDArray[np.int32], text_of: NDArray[np.int32], distance: int) -> list[NDArray[np.int32]]:
-    """Return the lower and higher rank of every two words at this distance in one text."""
-    together = text_of[:-distance] == text_of[distance:]
-    left, right = tokens[:-distance][together], tokens[distance:][together]
-    return [np.minimum(left, right), np.maximum(left, right)]
 
 
 def _sum_by_key(keys: Keys, values: NDArray[Any]) -> Run:

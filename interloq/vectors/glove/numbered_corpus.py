@@ -94,7 +94,10 @@ def write_corpus(
     ranks[[numbers[word] for word, _ in ranked]] = np.arange(len(ranked), dtype=np.int32)
     ranks.tofile(folder / RANKS)
     vocabulary = {"words": [word for word, _ in ranked], "counts": [count for _, count in ranked]}
-    return _close(folder, {**vocabulary, **facts, "distinct": len(numbers)})
+    saved: dict[str, Any] = {**vocabulary, **facts, "distinct": len(numbers)}
+    with replacing(folder / FACTS) as file:  # comes last: it marks the corpus as complete
+        file.write(orjson.dumps(saved))
+    return Corpus(folder, **saved)
 
 
 def _rank_words(words: Sequence[str], counts: NDArray[np.int64], least: int, most: int) -> list[tuple[str, int]]:
@@ -106,13 +109,6 @@ def _rank_words(words: Sequence[str], counts: NDArray[np.int64], least: int, mos
             f"no word occurs {least} times; the most frequent occurs {counts.max()} times", hint="lower --min-count"
         )
     return sorted(kept, key=lambda word: (-word[1], word[0]))[:most]
-
-
-def _close(folder: Path, facts: dict[str, Any]) -> Corpus:
-    """Write the corpus; the file that marks it as complete comes last."""
-    with replacing(folder / FACTS) as file:
-        file.write(orjson.dumps(facts))
-    return Corpus(folder, **facts)
 
 
 class _WordCounts:

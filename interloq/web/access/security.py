@@ -73,8 +73,11 @@ class Protected:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        scope = _below(scope, self.root)
-        headers, path = Headers(scope=scope), str(scope["path"])
+        path = str(scope["path"])
+        if self.root and path.startswith(f"{self.root}/"):
+            path = path.removeprefix(self.root)
+            scope = {**scope, "path": path}
+        headers = Headers(scope=scope)
         guarded = _add_headers(send, path)
         if not path.startswith("/static/") and not self._may(scope, headers):
             await self._too_many(headers)(scope, receive, guarded)
@@ -144,14 +147,6 @@ def from_our_page(headers: Headers, csrf: str, given: str, *, public: str = "") 
     if origin is not None and origin not in (f"http://{host}", f"https://{host}", public):
         return False
     return bool(csrf) and hmac.compare_digest(csrf.encode(), given.encode("utf-8", "surrogatepass"))
-
-
-def _below(scope: Scope, root: str) -> Scope:
-    """Return the request without the root in its path."""
-    path = str(scope["path"])
-    if not root or not path.startswith(f"{root}/"):
-        return scope
-    return {**scope, "path": path.removeprefix(root)}
 
 
 def _add_headers(send: Send, path: str) -> Send:

@@ -12,7 +12,6 @@ from interloq.agree.table import HumanRow
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError
 from interloq.records import Score
-from interloq.statistics.clustered import Clustered
 from interloq.statistics.correlation import TWO_POINTS
 from interloq.statistics.estimate import Estimate
 from interloq.web.admin import monitor
@@ -92,7 +91,9 @@ def figures(task: Collected, name: Pseudonyms) -> dict[str, Any]:
         agreed = {aspect: monitor.agreement(monitor.votes(task.pages, aspect), aspect) for aspect in aspects}
         for question in questions:
             first += _of_question(task, question, agreed[question.aspect])
-        headlines += [_alpha(agreed[aspects[0]]), _ranking(enough)]
+        state = message("settled" if enough.settled else "open")
+        progress = message("items_complete", done=enough.complete, items=enough.items)
+        headlines += [_alpha(agreed[aspects[0]]), headline("settled", message("ranking"), state, progress)]
         sections = first + sections
     return {"headlines": headlines, "sections": sections, **_describe_need(task)}
 
@@ -127,12 +128,6 @@ def _alpha(agreed: HumanRow | None) -> dict[str, Shown]:
     alpha = agreed.alpha
     note = message("alpha_interval", interval=interval(alpha.ci)) if alpha.ci else NOTES.get(alpha.note, alpha.note)
     return headline("alpha", message("alpha"), number(alpha.value), note)
-
-
-def _ranking(enough: Enough) -> dict[str, Shown]:
-    state = message("settled" if enough.settled else "open")
-    progress = message("items_complete", done=enough.complete, items=enough.items)
-    return headline("settled", message("ranking"), state, progress)
 
 
 def _describe_need(task: Collected) -> dict[str, Any]:
@@ -202,7 +197,10 @@ def _of_question(task: Collected, question: Question, agreed: HumanRow | None) -
     if scores := monitor.scores(task.pages):
         sections.append(_metrics(scores, votes, aspect))
     if gaps := monitor.chatter_gap(task.pages, aspect):
-        sections.append(_gaps(gaps, aspect))
+        rows = [[name, number(gap.value), interval(gap.ci), f"{gap.n:,}"] for name, gap in gaps.items()]
+        columns = list(map(message, ("system", "gap", "interval_95", "rated_by_both")))
+        title = message("gaps_by", aspect=aspect)
+        sections.append(section(f"gap-{aspect}", title, [message("gap_text")], columns, rows))
     return sections
 
 
@@ -264,12 +262,6 @@ def _metrics(scores: Sequence[Score], votes: Sequence[Vote], aspect: str) -> dic
     return section(
         id, title, [text], list(map(message, ("metric", "correlation", "interval_95", "judged", "note"))), rows
     )
-
-
-def _gaps(gaps: Mapping[str, Clustered], aspect: str) -> dict[str, Any]:
-    rows = [[name, number(gap.value), interval(gap.ci), f"{gap.n:,}"] for name, gap in gaps.items()]
-    columns = list(map(message, ("system", "gap", "interval_95", "rated_by_both")))
-    return section(f"gap-{aspect}", message("gaps_by", aspect=aspect), [message("gap_text")], columns, rows)
 
 
 # ---- people ----------------------------------------------------------------------------------------------------------

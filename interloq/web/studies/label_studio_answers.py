@@ -110,21 +110,17 @@ def _add_ratings(
 
 def _add_sample(task: _Task, layout: Layout, records: dict[str, Sample | Dialogue]) -> str:
     """Add the sample in the data of a task unless it is there already; return its position."""
-    sample = _sample(task, layout)
+    if KEY in task.data:
+        raise InputError("the task was written by Interloq", hint="name its key file with --key", where=task.where)
+    try:
+        sample: Sample = layout.record({"id": task.id, **task.data}, task.id)
+    except InputError as error:
+        raise InputError(f"the data of the task is not a sample: {error}", where=task.where) from error
     place = format_key(sample.key)
     known = records.setdefault(place, sample)
     if replace(known, ratings=()) != replace(sample, ratings=()):
         raise InputError(f"another task has a different sample {place}", hint="use different ids", where=task.where)
     return place
-
-
-def _sample(task: _Task, layout: Layout) -> Sample:
-    if KEY in task.data:
-        raise InputError("the task was written by Interloq", hint="name its key file with --key", where=task.where)
-    try:
-        return layout.record({"id": task.id, **task.data}, task.id)  # type: ignore[no-any-return]
-    except InputError as error:
-        raise InputError(f"the data of the task is not a sample: {error}", where=task.where) from error
 
 
 def _number(result: _Result) -> float:
