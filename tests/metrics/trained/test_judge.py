@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from interloq import InputError, Sample, evaluate
 from interloq.errors import SpecError
+from interloq.learn.ready import PACKAGED
 from interloq.metrics.trained.judge import Judge
 from interloq.score.by import By
 from tests.made_judge import rated, small_judge
@@ -56,7 +58,8 @@ def test_an_aspect_that_it_lacks_is_refused_even_without_replies(model: str) -> 
 def test_the_language_is_that_of_the_network(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = [Sample("1", ["你昨晚睡得好吗？"], "不太好，邻居开派对到三点。")]
     assert evaluate(Judge(model), samples).notes == ()
-    monkeypatch.setattr("interloq.learn.ready.READY", Judge(model).network().place)
+    place = Judge(model).network().place
+    monkeypatch.setitem(PACKAGED, place, Path(place))
     (note,) = evaluate(Judge(model), samples).notes
     assert "judge's network knows English only" in note.text
 

@@ -12,6 +12,7 @@ import torch
 
 from interloq import InputError, Rating, Sample, write
 from interloq.learn.job import train
+from interloq.learn.ready import PACKAGED
 from interloq.learn.settings import LowRank
 from interloq.metrics.trained.judge import Judge
 from interloq.retrieve.training_log import TrainingLog
@@ -114,7 +115,7 @@ def test_the_language_is_that_of_the_network_before_tuning(
     trained: Path, scorer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert Judge(str(trained)).language == ""
-    monkeypatch.setattr("interloq.learn.ready.READY", str(scorer))
+    monkeypatch.setitem(PACKAGED, str(scorer), scorer)
     assert Judge(str(trained)).language == "English"
 
 
