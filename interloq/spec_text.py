@@ -58,7 +58,7 @@ def straighten_quotes(text: str) -> str:
 
 
 def split_specs(text: str) -> list[str]:
-    """Split a list of specs, `bleu,chrf`, at commas outside brackets and quotes."""
+    """Split a list of specs, such as `bleu,chrf`, at commas outside brackets and quotes."""
     parts, start, depth, quote = [], 0, 0, ""
     for i, mark in enumerate(text):
         if quote:

@@ -268,7 +268,7 @@ def _by_system(scores: Array, rows: NDArray[np.intp], judgments: Judgments) -> E
 
 
 def _spec(chosen: str, weights: Array, metrics: Mapping[str, Column], rows: NDArray[np.intp]) -> str:
-    """Return the chosen metric; a blend with its weights, and the means and standard deviations on these samples."""
+    """Return the chosen metric; a blend includes its weights, and means and standard deviations on these samples."""
     if chosen in metrics:
         return spec(metrics[chosen].metric)
     parts, signed_weights, means, scales = [], [], [], []

@@ -132,7 +132,7 @@ def write_pair_tokens(
     dev: int,
     step: Callable[[int], None] = lambda _: None,
 ) -> PairTokens:
-    """Tokenise a stream of pairs; `dev` of them, but at most a tenth, are the dev part."""
+    """Tokenise a stream of pairs; `dev` of them, but at most a tenth, form the dev part."""
     folder.mkdir(parents=True, exist_ok=True)
     read, parts = NumberedPairs(), [np.zeros(0, dtype=np.int32)]
     with (folder / TOKENS).open("wb") as file:

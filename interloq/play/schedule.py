@@ -67,7 +67,10 @@ def bipartite(
     repeats: int = 1,
     seed: int = 0,
 ) -> list[BotMatch]:
-    """Let every target talk with every partner and speak first. Partners and targets need different names (`apart`)."""
+    """Let every target talk with every partner; the target speaks first.
+
+    Partners and targets need different names (`apart`).
+    """
     names, others = _names(targets, "target"), _names(partners, "partner", own=PARTNER)
     if both := sorted(set(names) & set(others)):
         raise InputError(f"{both[0]!r} is both a target and a partner", hint=f"call the partner {both[0]}{PARTNER}")

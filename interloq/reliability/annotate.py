@@ -143,7 +143,7 @@ class Offer:
 
     @property
     def after(self) -> ReliabilityEstimate:
-        """Return the prediction with the candidate that is offered."""
+        """Return the prediction if the offered candidate were added."""
         return self.with_each[0]
 
     @property

@@ -63,7 +63,7 @@ class Prediction:
 
     @classmethod
     def of(cls, members: Array) -> Prediction:
-        """Return the mean and interval of the predictions of each member [members, sets]."""
+        """Return each set's mean and interval over the members' predictions [members, sets]."""
         mean = members.mean(axis=0)
         if len(members) == 1:
             return cls(mean, np.full(len(mean), np.nan), np.full(len(mean), np.nan))
@@ -236,7 +236,7 @@ class Reliability:
 
 
 class Projected:
-    """Makes the same predictions up to rounding; what depends on a pair alone is computed once, in `project`.
+    """Makes the predictions of `Reliability`, up to rounding; `project` computes what depends on a pair alone, once.
 
     This is faster if a pair is in many sets, but a vector has `ensemble · (hidden + 2)` numbers. They are in float32,
     which halves the memory that each prediction reads.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An index: a retriever that compares texts, and a store of pairs; searched, created, opened, and built from files.
+"""An index (a retriever that compares texts, and a store of pairs): search, create, open, and build it from files.
 
-Building from files excludes pairs that overlap test samples, and resumes when interrupted.
+Building from files excludes pairs that overlap test samples, and resumes after an interruption.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ READ = 1000  # samples whose language is looked at
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """Specs of metrics, and why others were left out, with what to do about it."""
+    """Specs of metrics, and for others that were left out, the reason and what to do about it."""
 
     metrics: tuple[str, ...]
     left_out: tuple[str, ...] = ()

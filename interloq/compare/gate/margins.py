@@ -236,7 +236,7 @@ def _score_rated(
 
 
 def _build_metric(name: str, options: CompareOptions) -> Metric:
-    """Return the metric of this name; for a function in a file, the name is not a spec."""
+    """Return the metric with this name, which is a spec unless the metric is a function in a file."""
     functions, _ = choose(file_metrics(options.metrics), trust=options.trust)
     for choice in functions:
         if choice.name == name:

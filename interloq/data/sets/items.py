@@ -41,7 +41,7 @@ class DatasetItem:
         return [as_item(value, self.where) for value in self.sequence(name)]
 
     def turns(self, name: str, text: str, *further: str) -> list[Turn]:
-        """Return a list field of turns; `text` and `further` name the fields of text, speaker and time."""
+        """Return a list field of turns; `text` and `further` name the fields that hold text, speaker and time."""
         return [Turn(turn.text(text), *map(turn.text, further)) for turn in self.objects(name)]
 
     def inner(self, name: str) -> DatasetItem:

@@ -3,8 +3,8 @@
 
 A transcript is replayed if it has the same opening as the dialogue: the given turns, or else the turns before the
 system's first line. Then the system's lines follow one after the other, whatever the partner says. If several
-transcripts have this opening, those with the same lines so far are used, preferably those in which the partner's turns
-are also the same; the seed picks one.
+transcripts have this opening, those in which the system's lines so far are the same are used, preferably those in which
+the partner's turns are also the same; the seed picks one.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class SystemFigure:
 
 
 def votes(pages: Iterable[FinishedPage], aspect: str) -> list[Vote]:
-    """Return judgments of one aspect, without attention checks and "not applicable"."""
+    """Return judgments of one aspect, excluding attention checks and "not applicable" answers."""
     judged: list[Vote] = []
     for page in pages:
         if page.correct is None:
