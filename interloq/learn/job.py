@@ -74,8 +74,6 @@ class Job(ABC, Generic[AnyTask]):
     smaller: ClassVar[str] = "use a smaller batch, or a machine with more memory"
     facts_file: ClassVar[str] = FACTS
 
-    # ---- what each job defines ---------------------------------------------------------------------------------------
-
     @property
     @abstractmethod
     def kind(self) -> str:
@@ -132,8 +130,6 @@ class Job(ABC, Generic[AnyTask]):
         """Return facts of a trained folder."""
         return read_facts(folder, kind=self.kind)
 
-    # ---- what all jobs share -----------------------------------------------------------------------------------------
-
     @property
     def name(self) -> str:
         """Id of everything that affects the result."""
@@ -148,13 +144,7 @@ class Job(ABC, Generic[AnyTask]):
     def fit(self, task: AnyTask, run: Run) -> Curve:
         """Train the task's network, then round its weights as they are stored."""
         curve = fit(
-            task,
-            self.training,
-            run.work,
-            job=run.name,
-            device=run.device,
-            progress=run.progress,
-            report=run.report,
+            task, self.training, run.work, job=run.name, device=run.device, progress=run.progress, report=run.report
         )
         round_as_stored(task.network)
         return curve

@@ -235,9 +235,6 @@ def source_of(log: PairLog, examples: str | None) -> str:
     return str(facts["source"])
 
 
-# ---- examples --------------------------------------------------------------------------------------------------------
-
-
 def _draw(stream: Stream, folder: Path, settings: Examples, parrot_share: float, between: int | None) -> dict[str, Any]:
     """Draw the examples, and write them with their texts; return counts."""
     log = stream.log()
@@ -311,9 +308,6 @@ def _counts(log: KeyedPairs, places: slice, drawn: Side) -> dict[str, int]:
         "positives_over_cap": drawn.over_cap,
         "positives_without_negative": drawn.unmatched,
     }
-
-
-# ---- the folder ------------------------------------------------------------------------------------------------------
 
 
 def _is_made(folder: Path, job: str) -> bool:

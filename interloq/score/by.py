@@ -144,9 +144,6 @@ def _unfit(metric: Metric) -> str:
     return ""
 
 
-# ---- calibration without labels --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class ScoreCalibration:
     """P(the true reply) at some scores, in ascending order, and the fingerprint of the log."""

@@ -42,10 +42,7 @@ LONGEST = 4  # characters per token, on average: words of such languages have on
 LOWER, MIXED, CASED = 0.9, 0.7, 0.5  # shares of texts without capital letters, in lower-case and in cased data
 COUNTED = {  # method of a metric that counts samples → name of the note, and its statement
     "trained_on": ("trained on", "are among those {} learned from: its agreement with people is overstated on them"),
-    "unknown_judges": (
-        "unknown judge",
-        "are judged by users unknown to the model of {}: it reads them as anyone",
-    ),
+    "unknown_judges": ("unknown judge", "are judged by users unknown to the model of {}: it reads them as anyone"),
 }
 SHOWN = 5  # systems named in a note
 

@@ -57,8 +57,6 @@ class WordVectors:
         self._middle: Floats | None = None
         self._numberings: dict[str, WordNumbering] = {}
 
-    # ---- creating and saving ----
-
     @classmethod
     def of(
         cls, words: Sequence[str], matrix: Floats, *, tokenizer: Tokenizer | str | None = None, origin: str = ""
@@ -129,8 +127,6 @@ class WordVectors:
                 numbers = " ".join(map(str, row))  # the shortest digits that are read as the same number
                 file.write(f"{word} {numbers}\n".encode("utf-8", "surrogatepass"))
 
-    # ---- words ----
-
     @property
     def facts(self) -> dict[str, Any]:
         """Return the metadata of the vectors, as in their folder."""
@@ -173,8 +169,6 @@ class WordVectors:
         best = np.argpartition(-cosines, k - 1)[:k] if k else np.zeros(0, dtype=np.intp)
         best = best[np.lexsort((best, -cosines[best]))]
         return [(self.words[int(i)], float(cosines[i])) for i in best]
-
-    # ---- sentences ----
 
     def rows(self, places: NDArray[np.int32] | NDArray[np.int64]) -> Floats:
         """Return the vectors of words by their positions.
@@ -253,8 +247,6 @@ class WordVectors:
         if self._middle is None:
             self._middle = np.asarray(self.matrix.mean(axis=0, dtype=np.float64), dtype=np.float32)[None]
         return self._middle
-
-    # ---- tokenizer and signature ----
 
     def _numbering(self, tokenizer: Tokenizer | str | None) -> WordNumbering:
         chosen = self.tokenizer(tokenizer)

@@ -80,9 +80,6 @@ def health() -> dict[str, str]:
     return {"status": "ok"}
 
 
-# ---- errors ----------------------------------------------------------------------------------------------------------
-
-
 def answer_failure(request: Request, error: Exception) -> Response:
     """Return the response to a request that failed."""
     if isinstance(error, HTTPException):

@@ -130,9 +130,6 @@ def check_memory(size: str) -> str:
     return size
 
 
-# ---- posts to keep ---------------------------------------------------------------------------------------------------
-
-
 def keep_posts(tables: Tables, joining: Joining, bots: BotFilter) -> None:
     """Drop copies and bots; create the tables `again`, `bots`, `copies` and `kept`."""
     tables.set(
@@ -190,9 +187,6 @@ ANTI JOIN again USING (place) ANTI JOIN bots USING (who) ANTI JOIN copies USING 
 """
 
 
-# ---- links -----------------------------------------------------------------------------------------------------------
-
-
 def link(tables: Tables, joining: Joining) -> None:
     """Join every reply to its post and find the first post of each thread; create the tables `links` and `roots`."""
     tables.set(max_gap=round(joining.max_gap * 3600 * SECOND) or 2**62)
@@ -220,9 +214,6 @@ FROM kept AS reply JOIN kept AS post ON reply.reply_to = post.id WHERE reply.rep
 """
 _JUMP = "SELECT up.place, coalesce(above.up, up.up) AS up FROM up LEFT JOIN up AS above ON up.up = above.place"
 _ROOTS = "SELECT place, up AS root FROM up ANTI JOIN up AS above ON up.up = above.place"
-
-
-# ---- threads ---------------------------------------------------------------------------------------------------------
 
 
 def join_threads(tables: Tables, joining: Joining, split: Split) -> tuple[int, ...]:
@@ -301,9 +292,6 @@ _END_OF_THREAD = """
 SELECT max(line) FROM ordered WHERE line >= getvariable('line') AND line < getvariable('reach')
 AND root = (SELECT root FROM ordered WHERE line = getvariable('line'))
 """
-
-
-# ---- counts ----------------------------------------------------------------------------------------------------------
 
 
 def counts(tables: Tables, examples: int) -> dict[str, Any]:

@@ -209,8 +209,6 @@ def _number(name: str, cell: Any) -> Any:
         raise InputError(f"{name} must be a number, got {cell!r:.60}", hint=hint) from None
 
 
-# ---- written tables --------------------------------------------------------------------------------------------------
-
 Cell = str | float | None
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # full-width signs start formulas in East Asian versions
 

@@ -322,8 +322,6 @@ class LlmJudge(Metric, name="llm_judge"):
         low = int(self.scale[0])
         return sum((low + i) * p for i, p in enumerate(probabilities)) / sum(probabilities)
 
-    # ---- local model -------------------------------------------------------------------------------------------------
-
     @property
     def _local(self) -> Any:
         return load_model("metric 'llm_judge'", SCORER, self.model, longest=TOKENS)
@@ -335,8 +333,6 @@ class LlmJudge(Metric, name="llm_judge"):
         from interloq.models.lm.dialogue_scorer import choice_probabilities
 
         return choice_probabilities(model, prompts, choices, layout=self.layout)
-
-    # ---- server ------------------------------------------------------------------------------------------------------
 
     def _bot(self) -> Endpoint:
         return Endpoint(

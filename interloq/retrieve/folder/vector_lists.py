@@ -42,11 +42,7 @@ def train(vectors: Floats, n_lists: int) -> Any:
     """Train centroids and code ranges on a sample of vectors."""
     dimensions = vectors.shape[1]
     index = faiss.IndexIVFScalarQuantizer(
-        faiss.IndexFlatIP(dimensions),
-        dimensions,
-        n_lists,
-        faiss.ScalarQuantizer.QT_8bit,
-        faiss.METRIC_INNER_PRODUCT,
+        faiss.IndexFlatIP(dimensions), dimensions, n_lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
     )
     index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = ITERATIONS, POINTS_PER_LIST, 1
     index.train(vectors)
@@ -200,9 +196,6 @@ def scores(segments: list[VectorSegment], queries: Floats, ids: Ids) -> Floats:
     return values
 
 
-# ---- measuring recall ------------------------------------------------------------------------------------------------
-
-
 def write_truth(folder: Path, probes: Floats, vectors: Floats, k: int) -> None:
     """Write the true neighbours of the probes among one segment's vectors, found before the vectors are encoded."""
     values, ids = faiss.knn(probes, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
@@ -223,9 +216,6 @@ def read_truth(folders: Mapping[Path, int], probes: int) -> Ids:
         values.append(scores)
         first += n
     return best(np.concatenate(ids, axis=1), np.concatenate(values, axis=1), ids[0].shape[1])[0]
-
-
-# ---- many queries, list by list --------------------------------------------------------------------------------------
 
 
 def worthwhile(queries: int, n_probe: int, n_lists: int) -> bool:

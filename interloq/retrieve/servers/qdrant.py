@@ -67,8 +67,6 @@ class Qdrant(server_store.ServerStore):
             made = qdrant_collection.CollectionOptions(**manifest.options)
             self._points.make(manifest.compared_fields(), manifest.dimensions, made, shards=made.shards)
 
-    # ---- the manifest ------------------------------------------------------------------------------------------------
-
     def _read(self) -> server_store.ServerManifest | None:
         if not self._notes.exists():
             return None
@@ -85,8 +83,6 @@ class Qdrant(server_store.ServerStore):
         if now.writer not in ("", self._me):
             raise InputError("another client has started adding", hint="use one client at a time", where=self.where)
         self._write(replace(now, beat=now.beat + 1, **changes))
-
-    # ---- adding ------------------------------------------------------------------------------------------------------
 
     def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
         """Store a batch; about once per second, write the number of acknowledged pairs to the manifest."""
@@ -133,8 +129,6 @@ class Qdrant(server_store.ServerStore):
         retriever = self.manifest.create_retriever()
         return qdrant_collection.PointRanking(retriever.k1, retriever.b, self.manifest.words)
 
-    # ---- finishing ---------------------------------------------------------------------------------------------------
-
     def finish(self) -> None:
         """Let the server index the vectors, wait for it, and choose the search effort."""
         manifest = self._refresh()
@@ -178,8 +172,6 @@ class Qdrant(server_store.ServerStore):
             return share_reaching(scores, truth)
 
         return choose_effort(EFFORTS, recall, self.manifest.wanted_recall)
-
-    # ---- searching ---------------------------------------------------------------------------------------------------
 
     def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
         wanted, params = k, {"hnsw_ef": self.manifest.effort} if self.manifest.effort else qdrant_collection.EXACT

@@ -28,9 +28,6 @@ NEVER = 0
 EXACT = {"exact": True}
 
 
-# ---- texts as dense vectors, or sparse vectors of word weights -------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class PointRanking:
     """The constants of BM25."""
@@ -80,9 +77,6 @@ def _sparse(words: Words, values: NDArray[np.float64]) -> Iterator[dict[str, Any
         yield {"indices": distinct, "values": summed.astype(np.float32)}
 
 
-# ---- the collection --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class CollectionOptions:
     """Options that are fixed when the collection is created."""
@@ -123,8 +117,6 @@ class Collection:
     def ask(self, method: str, path: str = "", body: Any = None) -> Any:
         """Send a request about this collection."""
         return self.nodes.ask(method, f"/collections/{self.name}{path}", body)
-
-    # ---- making ------------------------------------------------------------------------------------------------------
 
     def exists(self) -> bool:
         """Return whether the server has the collection."""
@@ -171,8 +163,6 @@ class Collection:
         while self.state()[0] == "yellow" and time.monotonic() < stop:
             time.sleep(0.1)
 
-    # ---- storing -----------------------------------------------------------------------------------------------------
-
     def store(
         self, first: int, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], ranking: PointRanking | None
     ) -> Iterator[int]:
@@ -216,8 +206,6 @@ class Collection:
         wanted = {"offset": first, "limit": RETRIEVED, "with_payload": False}
         while points := self.ask("POST", "/points/scroll", wanted)["points"]:
             self.ask("POST", "/points/delete?wait=true", {"points": [point["id"] for point in points]})
-
-    # ---- finding -----------------------------------------------------------------------------------------------------
 
     def nearest(self, field: Field, queries: Encoded, k: int, params: Mapping[str, Any]) -> tuple[Ids, Floats]:
         results = self._search([{**query, "limit": k, "params": params} for query in _searches(field, queries)])

@@ -72,13 +72,7 @@ class Cooccurrence:
 
 
 def count(
-    parts: Iterable[Texts],
-    folder: Path,
-    *,
-    words: int,
-    window: int,
-    memory: float,
-    step: Callable[[int], None],
+    parts: Iterable[Texts], folder: Path, *, words: int, window: int, memory: float, step: Callable[[int], None]
 ) -> Cooccurrence:
     """Count the pairs in parts of a corpus, with about `memory` bytes; `step` is called with numbers of tokens."""
     folder.mkdir(parents=True, exist_ok=True)

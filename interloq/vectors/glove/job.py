@@ -103,9 +103,6 @@ def train(
             return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
 
 
-# ---- stages ----------------------------------------------------------------------------------------------------------
-
-
 def _tokenise(texts: Iterable[str], work: Path, settings: Glove, progress: Progress) -> Corpus:
     with progress("reading texts", None) as step:
         return write_corpus(
@@ -204,9 +201,6 @@ def _progress_line(curve: list[dict[str, Any]], epochs: int) -> str:
     left = sum(e["seconds"] for e in curve) / len(curve) * (epochs - len(curve))
     done = f"epoch {len(curve)} of {epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s"
     return f"{done}, about {format_duration(left)} left"
-
-
-# ---- saved files -----------------------------------------------------------------------------------------------------
 
 
 def _load_checkpoint(work: Path) -> tuple[GloveParameters, list[dict[str, Any]]] | None:

@@ -103,9 +103,6 @@ def _failures(chat: Chat) -> str:
     return "; ".join(failures)
 
 
-# ---- a task for outsiders --------------------------------------------------------------------------------------------
-
-
 def send_to_outsiders(connection: Connection, stored: Stored, name: Pseudonyms) -> int:
     """Make a task with all conversations that are over; its page shows the gap to the chatters' ratings."""
     settings = stored.settings

@@ -157,11 +157,7 @@ def export_task(
     if stored.settings.kind == "references":
         return export_references(connection, stored, output, name)
     kind, records = _records(connection, stored, name, alone=alone, replies=replies)
-    facts: dict[str, Any] = {
-        "task": stored.settings.name,
-        "source": stored.source.get("name", ""),
-        "raters": HASHED,
-    }
+    facts: dict[str, Any] = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": HASHED}
     counts: dict[str, int] = {}
     if stored.settings.kind == "rate" and not alone:
         new = sum(1 for _ in answers(connection, stored.id))
@@ -199,9 +195,6 @@ def _records(
     if alone:
         return "ratings", ratings(connection, stored.id, name)
     return str(stored.source.get("kind", "samples")), collect_rated_records(connection, stored.id, name)
-
-
-# ---- references ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -82,9 +82,6 @@ def _delete_answers(connection: Connection, person_id: int) -> None:
         connection.execute(update(item).where(item.c.id == number).values(active=item.c.active - 1))
 
 
-# ---- copies ----------------------------------------------------------------------------------------------------------
-
-
 def find_copied_items(connection: Connection, person: int) -> dict[str, list[int]]:
     """Return items of other tasks that contain a conversation of this person, by the name of the task."""
     conversations = _conversations(connection, person)
@@ -124,9 +121,6 @@ def _is_copy(unit: Mapping[str, Any], conversations: Mapping[str, Sequence[str]]
         if name in conversations:
             return bool(texts) and list(conversations[name][: len(texts)]) == texts
     return False
-
-
-# ---- exported files --------------------------------------------------------------------------------------------------
 
 
 def note_export(connection: Connection, number: int, output: str | Path | None) -> None:

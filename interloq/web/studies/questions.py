@@ -216,9 +216,6 @@ def _check_switches(settings: Any, *names: str) -> None:
             raise InputError(f"{name} must be true or false, got {short_repr(getattr(settings, name))}")
 
 
-# ---- guesses ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Guesses:
     """What people are asked to guess."""
