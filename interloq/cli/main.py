@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`interloq VERB …`: runs the verb, and turns errors into one line and an exit code.
 
-Exit codes: 0 all of the input was used; 1 the verb finished, but something was left out or failed (lines set aside,
-dialogues without an answer, nothing to score); 2 it could not start (usage, missing file, missing extra). `gate` never
-exits with 1, and adds 3 (regression) and 4 (undecided).
+docs/command-line.md lists the exit codes.
 
 Any error other than an InterloqError is a bug: one line is printed that names a file with the traceback. If it passed
 through a metric given as FILE.py:NAME, the metric's line is named instead.

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An index in a folder: immutable segments and a manifest that lists them.
 
-A batch of pairs becomes a segment: it is written under a temporary name, renamed, and added to the manifest, which is
-replaced atomically. Even if the process is killed, the manifest lists only complete segments, with the number of pairs
-from each source. New logs become further segments, so nothing is rebuilt.
+A batch of pairs becomes a segment, which is complete before the manifest lists it (docs/retrieval.md).
 
 Up to `exact_up_to` pairs, vectors are compared exactly. Above that, they are stored as faiss inverted lists, and
 `finish` chooses how many lists a query visits so that recall@15 reaches `recall`. Recall is measured against exact
