@@ -54,9 +54,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_add(actions.add_parser("add", help="add a task with the records of a file"))
     _add_invite(actions.add_parser("invite", help="print invitation links; each is for one person"))
     _add_export(actions.add_parser("export", help="write what people entered as a file that every verb reads"))
-    _add_forget(actions.add_parser("forget", help="delete a person with everything that they entered"))
-    _add_backup(actions.add_parser("backup", help="write a study to a file, also while it is served"))
-    _add_restore(actions.add_parser("restore", help="make a study from a backup"))
+    forget = actions.add_parser("forget", help="delete a person with everything that they entered")
+    _add_study(forget)
+    forget.add_argument("person", metavar="PERSON", help="id of a participant, or rater in an exported file")
+    arguments.add_options(forget, ExportOptions, only=("secret",))
+    forget.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    _add_json(forget)
+    backup = actions.add_parser("backup", help="write a study to a file, also while it is served")
+    _add_study(backup)
+    backup.add_argument("file", type=arguments.OutputFile, metavar="FILE", help="a copy; rows if it is named .jsonl")
+    _add_json(backup)
+    restore = actions.add_parser("restore", help="make a study from a backup")
+    restore.add_argument("file", type=arguments.InputPath, metavar="FILE", help="a file from `interloq serve backup`")
+    restore.add_argument("study", metavar="STUDY", help="a new file, or an empty PostgreSQL database")
+    _add_json(restore)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -104,26 +115,6 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", metavar="TASK", help="the task's name")
     arguments.add_output(parser, "JSONL, also .gz .xz .zst; .csv or .tsv for a table with one row per rating")
     arguments.add_options(parser, ExportOptions)
-    _add_json(parser)
-
-
-def _add_forget(parser: argparse.ArgumentParser) -> None:
-    _add_study(parser)
-    parser.add_argument("person", metavar="PERSON", help="id of a participant, or rater in an exported file")
-    arguments.add_options(parser, ExportOptions, only=("secret",))
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    _add_json(parser)
-
-
-def _add_backup(parser: argparse.ArgumentParser) -> None:
-    _add_study(parser)
-    parser.add_argument("file", type=arguments.OutputFile, metavar="FILE", help="a copy; rows if it is named .jsonl")
-    _add_json(parser)
-
-
-def _add_restore(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=arguments.InputPath, metavar="FILE", help="a file from `interloq serve backup`")
-    parser.add_argument("study", metavar="STUDY", help="a new file, or an empty PostgreSQL database")
     _add_json(parser)
 
 

@@ -103,7 +103,10 @@ class WordVectors:
             words = WordTable.load(folder)
             if matrix.shape != (len(words), facts["dimensions"]):
                 raise ValueError(f"shape {matrix.shape} for {len(words)} words of {facts['dimensions']} dimensions")
-            check_description(facts.get("tokenizer"))
+            # refuse a record that `describe_tokenizer` could not have written
+            recorded = facts.get("tokenizer")
+            if recorded is not None and not all(isinstance(recorded[name], str) for name in ("spec", "signature")):
+                raise ValueError("the tokenizer has no spec and signature")
             facts["fingerprint"] = str(facts["fingerprint"])
         return cls(words, matrix, facts)
 
@@ -306,12 +309,6 @@ def describe_tokenizer(tokenizer: Tokenizer | None) -> dict[str, str] | None:
     if tokenizer is None:
         return None
     return {"spec": spec(tokenizer), "signature": tokenizer.signature()}
-
-
-def check_description(recorded: Any) -> None:
-    """Refuse a record that `describe_tokenizer` could not have written."""
-    if recorded is not None and not all(isinstance(recorded[name], str) for name in ("spec", "signature")):
-        raise ValueError("the tokenizer has no spec and signature")
 
 
 def choose_tokenizer(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Tokenizer:

@@ -53,7 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         arguments.add_options(action, options)
         arguments.add_map(action)
         arguments.add_common(action)
-    _add_curve(actions.add_parser("curve", help="correlation with people as references are added"))
+    action = actions.add_parser("curve", help="correlation with people as references are added")
+    arguments.add_samples(action)
+    arguments.add_list(action, "-m", "--metric", metavar="SPEC", help="a metric")
+    arguments.add_output(action, "file for the curves, for the report", required=False)
+    arguments.add_options(action, CurveOptions)
+    arguments.add_map(action)
+    arguments.add_common(action)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -147,15 +153,6 @@ def print_augmented(output: str, facts: dict[str, Any]) -> None:
     _print_end(facts)
 
 
-def _add_curve(action: argparse.ArgumentParser) -> None:
-    arguments.add_samples(action)
-    arguments.add_list(action, "-m", "--metric", metavar="SPEC", help="a metric")
-    arguments.add_output(action, "file for the curves, for the report", required=False)
-    arguments.add_options(action, CurveOptions)
-    arguments.add_map(action)
-    arguments.add_common(action)
-
-
 def _curve(args: argparse.Namespace) -> None:
     from interloq.reliability.curve_file import curve_file
 
@@ -174,21 +171,17 @@ def _curve(args: argparse.Namespace) -> None:
 def print_curves(curves: Sequence[AgreementCurve]) -> None:
     """Print both arms of each metric's curve at both levels."""
     for curve in curves:
-        _print_curve(curve)
-
-
-def _print_curve(curve: AgreementCurve) -> None:
-    for level, name in LEVELS.items():
-        title = f"{curve.metric}: {curve.coefficient.capitalize()} correlation with people, {name} (95 % interval)"
-        columns = ["references", "of other queries", "correlation", "interval", "gain", "interval", "queries"]
-        print_table(title, columns, [_point_row(point) for point in curve.points if point.level == level])
-    print_line(
-        f"{count(curve.queries, 'query', 'queries')} with {count(curve.replies, 'rated reply', 'rated replies')}"
-    )
-    for note in curve.notes():
-        print_line(f"note: {note}")
-    for reason, n in curve.skipped.items():
-        print_line(f"skipped: {count(n, 'query', 'queries')} with {reason}")
+        for level, name in LEVELS.items():
+            title = f"{curve.metric}: {curve.coefficient.capitalize()} correlation with people, {name} (95 % interval)"
+            columns = ["references", "of other queries", "correlation", "interval", "gain", "interval", "queries"]
+            print_table(title, columns, [_point_row(point) for point in curve.points if point.level == level])
+        print_line(
+            f"{count(curve.queries, 'query', 'queries')} with {count(curve.replies, 'rated reply', 'rated replies')}"
+        )
+        for note in curve.notes():
+            print_line(f"note: {note}")
+        for reason, n in curve.skipped.items():
+            print_line(f"skipped: {count(n, 'query', 'queries')} with {reason}")
 
 
 def _point_row(point: AgreementPoint) -> list[str]:

@@ -299,13 +299,17 @@ def counts(tables: Tables, examples: int) -> dict[str, Any]:
     dropped = {reason: _count_dropped(tables, query, examples) for reason, query in _DROPPED.items()}
     why = dict(tables.rows("SELECT why, count(*) FROM threads GROUP BY why"))
     members = dict(tables.rows("SELECT why, sum(posts)::BIGINT FROM threads GROUP BY why"))
+    numbers = dict(tables.rows("SELECT broken, count(*) FROM links WHERE broken <> '' GROUP BY broken"))
+    missing = "SELECT count(*) FROM kept ANTI JOIN links ON kept.place = links.child WHERE reply_to <> ''"
+    circling = "SELECT count(*) FROM links ANTI JOIN roots ON links.child = roots.place WHERE broken = ''"
+    numbers |= {"missing": tables.number(missing), "cycle": tables.number(circling)}
     return {
         "dropped": dropped,
         "bots": dict(sorted(tables.rows("SELECT why, count(*) FROM bots GROUP BY why"))),
         "kept": tables.number("SELECT count(*) FROM kept"),
         "users": tables.number("SELECT count(DISTINCT who) FROM kept"),
         "replies": tables.number("SELECT count(*) FROM kept WHERE reply_to <> ''"),
-        "broken": _count_broken(tables),
+        "broken": {reason: numbers.get(reason, 0) for reason in BROKEN},
         "unanswered": tables.number("SELECT count(*) FROM kept ANTI JOIN members USING (place) WHERE reply_to = ''"),
         "threads": {reason or "kept": why.get(reason, 0) for reason in ("", "orphan", "crosses", "too_large")},
         "thread_posts": {reason or "kept": members.get(reason, 0) for reason in ("", "orphan", "crosses", "too_large")},
@@ -328,15 +332,6 @@ def _count_dropped(tables: Tables, query: str, examples: int) -> dict[str, Any]:
         "count": tables.number("SELECT count(*) FROM gone"),
         "examples": [{"id": id, "user": user, "text": cut(text)} for id, user, text in shown],
     }
-
-
-def _count_broken(tables: Tables) -> dict[str, int]:
-    """Return the number of replies with unusable links, by reason."""
-    numbers = dict(tables.rows("SELECT broken, count(*) FROM links WHERE broken <> '' GROUP BY broken"))
-    missing = "SELECT count(*) FROM kept ANTI JOIN links ON kept.place = links.child WHERE reply_to <> ''"
-    circling = "SELECT count(*) FROM links ANTI JOIN roots ON links.child = roots.place WHERE broken = ''"
-    numbers |= {"missing": tables.number(missing), "cycle": tables.number(circling)}
-    return {reason: numbers.get(reason, 0) for reason in BROKEN}
 
 
 def users_by_part(tables: Tables) -> dict[int, int]:

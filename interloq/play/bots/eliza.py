@@ -76,8 +76,7 @@ def _rules(language: Language) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
     return [(re.compile(pattern, re.IGNORECASE), answers) for pattern, answers in RULES[language]]
 
 
-# ---- rules: patterns, tried in order, each with its answers; `{x}` is the matched group named x ----------------------
-
+# patterns, tried in order, each with its answers; `{x}` is the matched group named x
 Rules = tuple[tuple[str, tuple[str, ...]], ...]
 
 EN: Rules = (

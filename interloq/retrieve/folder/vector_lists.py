@@ -79,13 +79,7 @@ def _read(path: Path, flags: int = 0) -> Any:
         index = faiss.read_index(str(path), flags)
     except (RuntimeError, MemoryError) as error:
         raise make_damage_error(path, str(error).splitlines()[0]) from error
-    if not _is_consistent(index):
-        raise make_damage_error(path, "its parts do not match")
-    return index
-
-
-def _is_consistent(index: Any) -> bool:
-    return (
+    if not (
         isinstance(index, faiss.IndexIVFScalarQuantizer)
         and index.is_trained
         and index.metric_type == faiss.METRIC_INNER_PRODUCT
@@ -94,7 +88,9 @@ def _is_consistent(index: Any) -> bool:
         and index.sq.trained.size() == 2 * index.d
         and 0 < index.nlist == index.invlists.nlist == index.quantizer.ntotal
         and index.ntotal == index.invlists.compute_ntotal()
-    )
+    ):
+        raise make_damage_error(path, "its parts do not match")
+    return index
 
 
 class VectorSegment:

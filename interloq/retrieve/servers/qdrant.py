@@ -107,7 +107,14 @@ class Qdrant(server_store.ServerStore):
     def _begin(self, encoded: Mapping[Field, Encoded]) -> None:
         """Become the writer; remove points that an interrupted load left past the end."""
         self._become_writer()
-        self._commit(words={**_mean_lengths(encoded, self.manifest.options), **self.manifest.words})
+        # the mean length of each field with words: as given in the address, or as measured in the batch
+        lengths: dict[str, float] = {}
+        for key, values in encoded.items():
+            if isinstance(values, Words):
+                length = self.manifest.options[f"{key}_length"] or float(values.lengths.mean())
+                if length > 0:
+                    lengths[key] = length
+        self._commit(words={**lengths, **self.manifest.words})
         if not self._writing:
             self._points.remove_from(len(self))
             self._points.index_from(qdrant_collection.NEVER)
@@ -202,14 +209,3 @@ class Qdrant(server_store.ServerStore):
                 raise InputError(f"pair {id} is not in the collection", hint="build it again", where=self.where)
             pairs.append(Pair(**payloads[id]))
         return pairs
-
-
-def _mean_lengths(encoded: Mapping[Field, Encoded], options: Mapping[str, Any]) -> dict[str, float]:
-    """Return the mean length of each field with words: as given in the address, or as measured in the batch."""
-    lengths: dict[str, float] = {}
-    for key, values in encoded.items():
-        if isinstance(values, Words):
-            length = options[f"{key}_length"] or float(values.lengths.mean())
-            if length > 0:
-                lengths[key] = length
-    return lengths

@@ -131,15 +131,11 @@ class Collection:
             "vectors": dict.fromkeys(keys, _vector_params(dimensions, made)) if dimensions else {},
             "sparse_vectors": {} if dimensions else dict.fromkeys(keys, words),
             "replication_factor": made.replicas,
-            "write_consistency_factor": made.acknowledged or _count_acknowledgements(made.replicas),
+            "write_consistency_factor": made.acknowledged or max(1, min(made.replicas // 2 + 1, made.replicas - 1)),
             "optimizers_config": {"indexing_threshold": NEVER},
             "on_disk_payload": True,
         }
         self.ask("PUT", "?timeout=60", body | ({"shard_number": shards} if shards else {}))
-        self._wait_until_known()
-
-    def _wait_until_known(self) -> None:
-        """Wait until all nodes of a cluster know the new collection."""
         stop = time.monotonic() + self.options.patience
         while not all(self.exists() for _ in range(len(self.nodes))):
             if time.monotonic() > stop:
@@ -249,11 +245,6 @@ class Collection:
 
 def _searches(field: Field, queries: Encoded) -> list[dict[str, Any]]:
     return [{"query": query, "using": field} for query in as_queries(queries)]
-
-
-def _count_acknowledgements(replicas: int) -> int:
-    """Return more than half of the replicas, but never all of several, so that writes succeed while one is down."""
-    return max(1, min(replicas // 2 + 1, replicas - 1))
 
 
 def _vector_params(dimensions: int, made: CollectionOptions) -> dict[str, Any]:

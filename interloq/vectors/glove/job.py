@@ -180,7 +180,10 @@ def _train_epochs(
             raise InputError(f"training diverged: the loss of epoch {epoch} is {loss}", hint="lower --learning-rate")
         curve.append({"epoch": epoch, "loss": loss, "seconds": time.monotonic() - start, "device": engine.device})
         _save_checkpoint(work, engine.parameters(), curve)
-        report(_progress_line(curve, settings.epochs))
+        last = curve[-1]
+        left = sum(e["seconds"] for e in curve) / len(curve) * (settings.epochs - len(curve))
+        done = f"epoch {len(curve)} of {settings.epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s"
+        report(f"{done}, about {format_duration(left)} left")
     return engine.parameters(), curve
 
 
@@ -194,13 +197,6 @@ def _ahead(chunks: shuffle.Chunks, rng: np.random.Generator) -> Iterator[shuffle
             if number is not None:
                 waiting = pool.submit(chunks.chunk, number)
             yield chunk
-
-
-def _progress_line(curve: list[dict[str, Any]], epochs: int) -> str:
-    last = curve[-1]
-    left = sum(e["seconds"] for e in curve) / len(curve) * (epochs - len(curve))
-    done = f"epoch {len(curve)} of {epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s"
-    return f"{done}, about {format_duration(left)} left"
 
 
 def _load_checkpoint(work: Path) -> tuple[GloveParameters, list[dict[str, Any]]] | None:
