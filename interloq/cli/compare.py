@@ -43,7 +43,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", type=arguments.OutputFile, metavar="FILE", help="also write a Markdown summary")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.compare.compare_file import compare_file
     from interloq.data.files.opening import write_json, write_text
     from interloq.terminal.result_tables import comparison_markdown
@@ -65,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
         print_json(comparison.facts())
     elif "-" not in (args.output, args.markdown):
         print_comparison(comparison)
-    return 0
 
 
 def print_comparison(comparison: Comparison) -> None:

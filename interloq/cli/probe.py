@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.score.probe import probe_file
 
     options = make_options(ProbeOptions, args)
@@ -44,7 +44,6 @@ def run(args: argparse.Namespace) -> int:
         print_json(probed.facts())
     else:
         print_probe(probed)
-    return 0
 
 
 def print_probe(probed: Probe) -> None:

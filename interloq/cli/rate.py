@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.rate.rate_file import rate_file
 
     options, progress = make_options(RateOptions, args), stage_progress(quiet=args.quiet)
@@ -37,12 +37,11 @@ def run(args: argparse.Namespace) -> int:
         facts = rate_file(args.samples, args.output, options, reading=read_options, progress=progress)
     mark_incomplete(facts["counts"].get("unknown_items"))
     if args.output == "-":
-        return 0
+        return
     if args.json:
         print_json({"output": args.output, **facts})
     else:
         print_rated(args.output, facts)
-    return 0
 
 
 def print_rated(output: str, facts: dict[str, Any]) -> None:

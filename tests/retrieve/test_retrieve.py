@@ -19,7 +19,7 @@ from interloq.errors import MissingDependencyError
 from interloq.records import Pair
 from interloq.retrieve.bm25 import term
 from interloq.retrieve.dense import Dense
-from interloq.retrieve.diversity import diversify_replies, mmr, similarities
+from interloq.retrieve.extend import diversify_replies, mmr, similarities
 from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores, share_reaching
 from interloq.retrieve.retriever import NOTHING, Words, best, fields, joint
 from interloq.retrieve.similar import near
