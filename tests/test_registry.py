@@ -121,16 +121,10 @@ def test_a_component_of_another_kind_is_refused_as_it_is() -> None:
     assert not hasattr(create("bm25"), "direction")
 
 
-def test_the_catalogue_is_what_the_classes_say() -> None:
+def test_the_catalogue_is_what_the_classes_say_and_no_two_names_fold_into_one() -> None:
     assert registry.read_catalogue() == make_catalogue(), f"regenerate it: {COMMAND}"
-
-
-def test_every_metric_says_what_it_needs() -> None:
     for name, known in registry.read_catalogue()["metric"].items():
         assert known["needs"] is not None, f"{name} must say what it needs: needs = Needs(…)"
-
-
-def test_no_two_names_fold_into_one() -> None:
     folded = [registry._fold_name(name) for kind in registry.KINDS for name in registry.names(kind)]
     assert len(folded) == len(set(folded))
 

@@ -301,12 +301,9 @@ def test_a_folder_stands_for_its_training_part(logs: Path) -> None:
 RETRIEVER = create("bm25(tokenizer='whitespace')")
 
 
-def test_words_are_hashed_alike_everywhere() -> None:
+def test_words_are_hashed_alike_everywhere_and_counted() -> None:
     assert term("hello") == int.from_bytes(bytes.fromhex("a7b6eda801e5347d"), "little")
     assert term("日本") != term("日木")
-
-
-def test_encoding_counts_words() -> None:
     words = RETRIEVER.encode(["b a b", "", "a"])
     assert words.ends.tolist() == [0, 2, 2, 3]
     assert words.lengths.tolist() == [3, 0, 1]

@@ -168,11 +168,6 @@ def test_metrics_that_cannot_rate_are_refused(text: str, said: str) -> None:
         create(text, kind="rater")
 
 
-def test_a_pipeline_keeps_at_least_one_reference() -> None:
-    with pytest.raises(InputError, match="best must be at least 1, got 0"):
-        create(f"vbleu(index='index',rater={BY},best=0)")
-
-
 # ---- calibration -----------------------------------------------------------------------------------------------------
 
 

@@ -50,11 +50,8 @@ def settings(*arguments: str) -> Any:
     return choose_job(parser.parse_args(arguments), PLUGIN)[1]
 
 
-def test_options_that_are_not_given_keep_their_defaults() -> None:
+def test_given_options_reach_all_settings_that_have_them_and_others_keep_their_defaults() -> None:
     assert settings() == [Own(), Training(epochs=4)]
-
-
-def test_given_options_reach_all_settings_that_have_them() -> None:
     own, training = settings("--width", "9", "--how", "b", "--rate", ".5", "--more", "x", "--more", "y", "--seed", "3")
     assert own == Own(9, "b", 0.5, ("x", "y"), seed=3)
     assert training == Training(epochs=4, seed=3)
