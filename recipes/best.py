@@ -77,7 +77,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.json:
         print_json([asdict(figures) for figures in found])
         return 0
-    columns = ["set", "judge: mean", "deviation", "referenced: mean", "deviation", "judge: ρ", "referenced: ρ", "best: ρ"]
+    columns = [
+        "set",
+        "judge: mean",
+        "deviation",
+        "referenced: mean",
+        "deviation",
+        "judge: ρ",
+        "referenced: ρ",
+        "best: ρ",
+    ]
     rows = [[figures.set, *map(number, astuple(figures)[1:])] for figures in found]
     print_table("best and its parts on public sets with references", columns, rows)
     return 0

@@ -195,9 +195,9 @@ def test_odd_samples_have_a_value_or_a_reason(text: str) -> None:
         (DEFAULTS["ruber_unreferenced"], "no context", "no context"),
         *(
             (DEFAULTS[name], "no context", "no context")
-            for name in ("am_fm", "bert_ruber", "best", "deep_am", "deep_fm", "judge", "nsp", "pmi", "relevance", "usl_h")
+            for name in ("am_fm", "bert_ruber", "deep_am", "deep_fm", "judge", "nsp", "pmi", "relevance", "usl_h")
         ),
-        *((DEFAULTS[name], "no context", "no context") for name in ("dcp", "interlocutor_score")),
+        *((DEFAULTS[name], "no context", "no context") for name in ("best", "dcp", "interlocutor_score")),
         (DEFAULTS["bertscore"], 0, 1),
         ("deep_am(model='bert',mode='referenced')", 0, 1),
         ("deep_fm(model='lm',mode='referenced')", 0, 1),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of the demo, and its part on logs: what they add to one reference, and why references must be rated.
 
-For English, the log is real if the extra `demo` is installed, and the judge that comes with the package rates the
-references and the replies. Otherwise the embedded log is used, and a rater small enough to be trained on it in a minute.
+For English, the log is real if the extra `demo` is installed, and the judge that comes with the package rates replies
+and references. Otherwise the embedded log is used, and a rater small enough to be trained on it in a minute.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class RankOptions:
         "rank only by this metric or label; if SCORES are dialogues, score them with it",
         short="-m",
         metavar="SPEC",
-        shown="by each metric for which higher or lower is better; for dialogues judge(model='ready',aspect='dialogue')",
+        shown="by each metric for which higher or lower is better; dialogues: judge(model='ready',aspect='dialogue')",
     )
     method: Literal["mean", "bradley-terry"] = option(
         "mean", "mean over dialogues, or strength from wins on shared occasions"

@@ -56,7 +56,7 @@ def test_without_a_metric_samples_that_the_judge_cannot_score_are_refused(files:
     german = [Sample("1", ["Was machst du gern, wenn du frei hast?"], "Ich lese gern ein Buch", system="bot")]
     for path in files.values():
         write(path, german, kind="samples")
-    with pytest.raises(InputError, match="no metric to compare samples by; judge.*English only") as raised:
+    with pytest.raises(InputError, match=r"no metric to compare samples by; judge.*English only") as raised:
         read_versions(files, VersionReading())
     assert "-m chrf" in str(raised.value)
 

@@ -63,7 +63,7 @@ def test_dialogues_are_scored_by_the_judge_or_by_the_given_metric(folder: Path) 
     assert (ranking.metric, ranking.standings[0].system) == ("long=length", "kind")
     german = [Turn("Was machst du gern, wenn du frei hast?", "you"), Turn("Ich lese gern ein Buch", "bot")]
     write("talks.jsonl", [Dialogue("1", german, {"bot": "bot"})], kind="dialogues")
-    with pytest.raises(InputError, match="no metric to rank by; judge.*English only"):
+    with pytest.raises(InputError, match=r"no metric to rank by; judge.*English only"):
         rank_file(["talks.jsonl"], few)
 
 

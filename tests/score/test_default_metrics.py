@@ -87,7 +87,7 @@ def test_the_judge_is_required_where_no_metric_is_named(networks: dict[str, Any]
     assert require_judge(samples(ENGLISH), "compare samples") == JUDGE
     assert require_judge(samples(ENGLISH), "rank", of_dialogues=True) == DIALOGUE_JUDGE
     for replies, why in ((samples([]), "no context"), (samples(GERMAN), "English only")):
-        with pytest.raises(InputError, match=f"no metric to rank by; judge.*{why}"):
+        with pytest.raises(InputError, match=rf"no metric to rank by; judge.*{why}"):
             require_judge(replies, "rank")
     networks["metric"] = Lacks()
     with pytest.raises(InputError, match="pip install 'interloq"):

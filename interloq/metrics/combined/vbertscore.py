@@ -25,9 +25,7 @@ class Vbertscore(RatedReferences, name="vbertscore"):
     """BERTScore with references found in logs and rated by a network."""
 
     papers = ("zhang-etal-2020-bertscore", "tsuta-etal-2023-uncertainty")
-    needs = Needs(
-        context=True, fields={"index": INDEX, "model": ENCODER}, extra="retrieve,ready|encoder"
-    )
+    needs = Needs(context=True, fields={"index": INDEX, "model": ENCODER}, extra="retrieve,ready|encoder")
     places = ("index", "model", "rescale")
     libraries = NETWORK
     best: Best = 8
