@@ -50,7 +50,7 @@ BEST_REFERENCE = [
     "rouge_l(beta=1,multiple='best')",
 ]
 # in float32: what else is in a batch may change the last digits
-NETWORKS = ("'answers'", "'bert", "'form'", "'judge'", "'lm'", "'masked'", "'rated'", "'ratings'")
+NETWORKS = ("'answers'", "'bert", "'form'", "'judge'", "'lm'", "'masked'", "'rated'", "'ratings'", "'ready'")
 CARDS = Path(__file__).parents[1] / "docs" / "metrics"
 
 

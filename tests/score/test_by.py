@@ -136,7 +136,9 @@ def test_specs_round_trip(text: str) -> None:
 
 def test_the_signature_names_the_metric_and_the_log_by_content(here: Path, tmp_path: Path) -> None:
     signature = create(BY).signature()
-    assert str(signature).startswith("by(scorer=relevance(model='',turns=None),pairs='',gold='one')|scorer:relevance-")
+    assert str(signature).startswith(
+        "by(scorer=relevance(model='',turns=None,any_language=False),pairs='',gold='one')|scorer:relevance-"
+    )
     assert {"torch", "transformers"} <= signature.parts.keys()
     assert "pairs" not in signature.parts
     shutil.copytree("rel", tmp_path / "moved")
