@@ -9,7 +9,7 @@ import re
 import shlex
 from contextlib import redirect_stdout
 from io import StringIO
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -53,8 +53,8 @@ def rewrite_table() -> None:
     with TemporaryDirectory() as folder, redirect_stdout(StringIO()) as printed:
         new_project(f"{folder}/trial")
         main(shlex.split(compare.replace("samples.jsonl", f"{folder}/trial/samples.jsonl"))[1:])
-    first, *lines = printed.getvalue().splitlines()
-    table = list(takewhile(str.strip, [first, *lines]))
+    lines = dropwhile(lambda line: not line.startswith(" metric"), printed.getvalue().splitlines())
+    table = takewhile(str.strip, lines)
     (shown,) = blocks("console")
     path = ROOT / "README.md"
     path.write_text(README.replace(shown, "".join(f"{line.rstrip()}\n" for line in table)))
