@@ -54,7 +54,7 @@ class Judge(ContextReply, name="judge"):
 
     @property
     def scale(self) -> tuple[float, float] | None:
-        """Lowest and highest score of a packaged judge; None for a trained one, whose scale is its own rated replies."""
+        """Lowest and highest score of a packaged judge; None for others, whose scale is their own rated replies."""
         return (self.lowest, 1.0) if self.model in JUDGES else None
 
     def unscorable(self, sample: Sample) -> str | None:
