@@ -43,16 +43,17 @@ class Figures:
 
 def measure(sets: Mapping[str, RatedSet], judge: str, referenced: str) -> Iterator[Figures]:
     """Yield the figures of each set whose replies all have references, then their means."""
-    found = []
+    found: list[list[float]] = []
     for name, rated in sets.items():
         if all(sample.references for sample in rated.samples):
             first, second = scores_of(rated, judge), scores_of(rated, referenced)
             both = scores_of(rated, f"best(judge={judge},referenced={referenced})")
-            spread = [np.nanmean(first), np.nanstd(first), np.nanmean(second), np.nanstd(second)]
-            found.append([*spread, *(_agreement(scores, rated.human) for scores in (first, second, both))])
-            yield Figures(name, *map(float, found[-1]))
+            figures = [np.nanmean(first), np.nanstd(first), np.nanmean(second), np.nanstd(second)]
+            figures += [_agreement(scores, rated.human) for scores in (first, second, both)]
+            found.append([float(figure) for figure in figures])
+            yield Figures(name, *found[-1])
     if found:
-        yield Figures("mean", *map(float, np.mean(found, axis=0)))
+        yield Figures("mean", *np.mean(found, axis=0).tolist())
 
 
 def _agreement(scores: Floats, human: Floats) -> float:
