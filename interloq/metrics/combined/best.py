@@ -61,7 +61,11 @@ class Best(CombinedMetric, name="best"):
     def fitted(self) -> str:
         if self._lacking is None:
             return ""
-        return ",".join(f"{name}{source_of(part)}" for name, part in self.parts().items())
+        sources = []
+        for name, part in self.parts().items():
+            constants = source_of(part).strip(",")
+            sources.append(f"{name}[{constants}]" if constants else name)
+        return ",".join(sources)
 
     def parts(self) -> dict[str, Metric]:
         """Return the metrics that are used; both if it is not known yet whether all samples have references."""

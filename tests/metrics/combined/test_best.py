@@ -49,6 +49,8 @@ def test_the_two_are_never_mixed_within_a_set() -> None:
     for key, score in alone.items():
         assert result.by_sample[key] == pytest.approx((score - 0.1) / 0.5)
     assert "length alone, because 1 of 3 samples cannot be scored by chrf" in result.notes[-1].text
+    with_constants = evaluate(Best("length", "nist"), WITH)  # type: ignore[arg-type]
+    assert with_constants.signature.parts["fitted"].startswith("judge,referenced[")
     fitted = BEST.fit(WITH)
     assert fitted.unscorable(WITHOUT) == "no references"
 
