@@ -74,7 +74,7 @@ def test_spellings_of_the_same_component_are_equal() -> None:
         ("", "cannot read spec"),
         ("sentencepiece", "sentencepiece needs model: write sentencepiece(model=…)"),
         ("relevance", "relevance needs model (a trained scorer, or 'ready' with interloq[ready]; make one"),
-        ("vbleu(k=3)", "make one: interloq train rater PAIRS -o FOLDER): write vbleu(index=…,rater=…)"),
+        ("vbleu(k=3)", "make one: interloq index build PAIRS --retriever bm25 -o FOLDER): write vbleu(index=…)"),
         ("bleu(order=2,order=3)", "'order' is given twice"),
         ("bleu(order=" + "-" * 15_000 + "1)", "nested too deeply"),
         ("bleu(order=" + "(" * 9_000 + "1" + ")" * 9_000 + ")", "cannot read spec"),

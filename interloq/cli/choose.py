@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
   interloq choose rated.jsonl
-  interloq choose rated.jsonl -m chrf -m "relevance(model='ready')" -o chosen.json
+  interloq choose rated.jsonl -m chrf -m "judge(model='ready')" -o chosen.json
   interloq choose rated_dialogues.jsonl --aspect satisfaction --no-blend
   interloq score replies.jsonl -m @chosen.json"""
 

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from interloq.compare.comparison import Comparison
 
 EXAMPLES = """\
-  interloq compare old.jsonl new.jsonl -m "relevance(model='ready')" -m length
+  interloq compare old.jsonl new.jsonl
+  interloq compare old.jsonl new.jsonl -m "judge(model='ready')" -m length
   interloq compare old_scores.jsonl new_scores.jsonl --samples old.jsonl --samples new.jsonl
-  interloq compare old_dialogues.jsonl new_dialogues.jsonl -m "relevance(model='ready')" --slice partner
+  interloq compare old_dialogues.jsonl new_dialogues.jsonl --slice partner
   interloq compare replies.jsonl replies.jsonl --old-system june --new-system july -m bleu --markdown summary.md
   interloq compare old.jsonl new.jsonl -m chrf -o comparison.json
   interloq compare old.jsonl new.jsonl --judge "llm_judge(endpoint='https://host/v1',model='name')" --max-calls 500"""

@@ -23,7 +23,17 @@ from interloq.cli.shared.output import mark_incomplete
 from interloq.data.files.cache import cache_folder
 from interloq.data.pseudonyms import key_file
 from interloq.errors import MissingDependencyError
-from interloq.learn.ready import HUB_ENCODER, MODELS, PACKAGED, READY, READY_LARGE, find_hub_encoder, hub_cache
+from interloq.learn.ready import (
+    HUB_ENCODER,
+    JUDGES,
+    MODELS,
+    PACKAGED,
+    READY,
+    READY_BOTH,
+    READY_LARGE,
+    find_hub_encoder,
+    hub_cache,
+)
 from interloq.models.smollm2 import INSTALL, SMOLLM2, find_converted_folder, find_packaged_file, is_converted
 from interloq.models.vector_cache import VARIABLE
 from interloq.needs import SENTENCE_ENCODER
@@ -286,16 +296,21 @@ def _gpu() -> str:
 
 def _models() -> Iterator[LocalModel]:
     packages = dict(_model_packages())
+    small = large = ""  # commands that install the encoders of `ready` and `ready-large`
     if SENTENCE_ENCODER not in packages:
-        yield LocalModel(READY, "", f"pip install '{PACKAGE}[{READY}]'")
+        small = f"pip install '{PACKAGE}[{READY}]'"
+    if not find_hub_encoder(HUB_ENCODER):
+        large = f"hf download {HUB_ENCODER}, or set {MODELS}"
+    smollm2 = _find_smollm2()
+    both = "; ".join(filter(None, (large, smollm2.command)))
+    needed = {READY: small, READY_LARGE: large, READY_BOTH: both}
+    for label, packaged in (("", PACKAGED), ("judge ", JUDGES)):
+        for name, folder in packaged.items():
+            if (folder / "model.safetensors").is_file():
+                yield LocalModel(f"{label}{name}", "" if needed[name] else str(folder), needed[name])
+    if small:
         yield LocalModel(SENTENCE_ENCODER, "", f"pip install {SENTENCE_ENCODER}")
-    elif (PACKAGED[READY] / "model.safetensors").is_file():
-        yield LocalModel(READY, str(PACKAGED[READY]))
-    if find_hub_encoder(HUB_ENCODER):
-        yield LocalModel(READY_LARGE, str(PACKAGED[READY_LARGE]))
-    else:
-        yield LocalModel(READY_LARGE, "", f"hf download {HUB_ENCODER}, or set {MODELS}")
-    yield _find_smollm2()
+    yield smollm2
     yield from (LocalModel(name, folder) for name, folder in sorted(packages.items()))
     for weights in sorted(hub_cache().glob("models--*/snapshots/*/*.safetensors")):
         revision, repository = weights.parent.name, weights.parent.parent.parent.name

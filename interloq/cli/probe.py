@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   interloq probe chrf
   interloq probe "bleu(order=2,tokenizer='char')" --language ja
-  interloq probe "relevance(model='ready')" samples.jsonl --system human --json"""
+  interloq probe "judge(model='ready')" samples.jsonl --system human --json"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

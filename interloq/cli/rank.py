@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SHOWN_TURNS = (1, 2, 5, 10, 20, 50)  # of survival curves
 EXAMPLES = """\
+  interloq rank dialogues.jsonl
   interloq rank scores.jsonl --dialogues dialogues.jsonl
   interloq rank scores.jsonl --dialogues dialogues.jsonl --by partner --human judged.csv
   interloq rank mine.jsonl theirs.jsonl --dialogues mine-dialogues.jsonl --dialogues their-dialogues.jsonl
@@ -36,7 +37,7 @@ EXAMPLES = """\
   interloq rank replies.jsonl --dialogues dialogues.jsonl --survival
   interloq rank rated-replies.jsonl --dialogues dialogues.jsonl --aspect continued --survival
   interloq rank preferences.jsonl --method bradley-terry"""
-SCORES_HELP = "score files of samples from `interloq play samples`"
+SCORES_HELP = "score files of samples from `interloq play samples`, or dialogues to score"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

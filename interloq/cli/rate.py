@@ -16,7 +16,7 @@ from interloq.terminal.console import MISSING, number, print_json, print_line, p
 EXAMPLES = """\
   interloq rate extended.jsonl --rater "gru(model='rater')" -o rated.jsonl
   interloq rate extended.jsonl --rater "gru(model='rater',mode='signed_max',gold='rated')" -o rated.jsonl
-  interloq rate extended.jsonl --rater "by(relevance(model='relevance'))" --best 5 --no-weights -o best.jsonl
+  interloq rate extended.jsonl --rater "by(judge(model='ready'))" --best 5 --no-weights -o best.jsonl
   interloq rate extended.jsonl --rater "human(ratings='ratings.jsonl',low=1,high=5)" -o rated.jsonl"""
 
 

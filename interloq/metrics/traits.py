@@ -27,6 +27,7 @@ class Traits:
     case_sensitive: bool
     tokens_needed: int  # a reply with fewer scores 0 whatever it says
     language: str = ""  # the only one its network knows
+    refuses_language: bool = False  # leaves replies that are certainly in another one unscored
     case_advice: str = ""  # how to ignore case
 
 
@@ -71,6 +72,7 @@ def _traits(metric: Metric) -> Traits:
         case_sensitive=lowercase is False or (lowercase is None and tokenizer is not None),
         tokens_needed=metric.tokens_needed(),
         language=metric.language,
+        refuses_language=field_value(metric, "any_language") is False,
         case_advice=case_advice,
     )
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 
-from interloq.data.text.language import language_name, language_of, resolve
+from interloq.data.text.language import certain_language, language_name, language_of, resolve
 from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import count
 from interloq.metrics.metric import Metric
@@ -128,6 +128,7 @@ class Checks:
             self._counted.append([(part, method, Counter()) for part, method in product(parts(metric), COUNTED)])
         self._looks_at_language = False
         self._languages: dict[str, Counter[str]] = {}  # system → language → samples
+        self._certain: dict[str, Counter[str]] = {}  # those of them whose replies are certainly not in English
         self._short: dict[tuple[str, int], Counter[str]] = {}
         self._tokenizers: dict[str, Tokenizer] = {}
         for part in chain.from_iterable(self._traits):
@@ -145,6 +146,8 @@ class Checks:
             self.facts.add(system, group)
             if self._looks_at_language:
                 self._languages.setdefault(system, Counter()).update(map(_sample_language, group))
+                certain = [sample for sample in group if certain_language(sample.response) not in ("", "en")]
+                self._certain.setdefault(system, Counter()).update(map(_sample_language, certain))
             for part, method, counts in chain.from_iterable(self._counted):
                 counts[system] += getattr(part, method)(group)
             for (name, needed), counts in self._short.items():
@@ -224,14 +227,16 @@ class Checks:
         yield from self._length(part, metric)
 
     def _foreign(self, part: Traits, metric: str) -> Iterator[Note]:
-        """Note samples in languages that the network does not know, unless they are few enough to be mistakes."""
+        """Note scored samples in languages that the network does not know, unless few enough to be mistakes."""
         total: Counter[str] = sum(self._languages.values(), Counter())
         resolved, foreign = resolve(total), Counter[str]()
         by_system: Counter[str] = Counter()
         for system, languages in self._languages.items():
             for language, n in languages.items():
                 name = language_name(resolved.get(language, language))
-                if name not in ("", part.language) and total[language] >= RARE * total.total():
+                if part.refuses_language:
+                    n -= self._certain[system][language]
+                if n and name not in ("", part.language) and total[language] >= RARE * total.total():
                     foreign[name] += n
                     by_system[system] += n
         if foreign:

@@ -9,15 +9,18 @@ and so is a metric written in a file if it does more than compute (see trust.py)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from interloq.data.files.opening import read_json
 from interloq.errors import InputError, SpecError
 from interloq.metrics.function import is_file_metric, load_metric
 from interloq.metrics.metric import Metric, MetricLike, as_metric
-from interloq.registry import create, find_class, spec, title
+from interloq.registry import Component, create, find_class, spec, title
 from interloq.spec_text import split_label, split_specs
 from interloq.trust import Trust, check_effects, check_trust
+
+C = TypeVar("C", bound=Any)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,20 @@ def choose(
         if first is not chosen:
             notes.append(f"{written} is the same metric as an earlier one: scored once")
     return list(distinct.values()), notes
+
+
+def allow_any_language(component: C) -> C:
+    """Return a metric, or a part of one, with the field `any_language` set wherever there is one."""
+    changes: dict[str, object] = {}
+    for field in fields(component) if is_dataclass(component) else ():
+        value = getattr(component, field.name)
+        if field.name == "any_language":
+            changes[field.name] = True
+        elif field.init and isinstance(value, Component):
+            changes[field.name] = allow_any_language(value)
+        elif field.init and isinstance(value, tuple) and any(isinstance(part, Component) for part in value):
+            changes[field.name] = tuple(map(allow_any_language, value))
+    return replace(component, **changes) if changes else component
 
 
 def spec_files(given: Iterable[str | MetricLike]) -> list[str]:

@@ -25,7 +25,7 @@ from interloq.play.samples import select_carried_facts, whole_dialogues
 from interloq.records import Dialogue, Note, Result, Sample, Score
 from interloq.score.default_metrics import default_metrics, next_steps
 from interloq.score.evaluate import evaluate_by_unit, score_samples
-from interloq.score.parse_metrics import Chosen, choose, spec_files
+from interloq.score.parse_metrics import Chosen, allow_any_language, choose, spec_files
 from interloq.score.score_options import SCORE_DEFAULTS, ScoreOptions
 from interloq.score.selection import SampleFilter
 from interloq.score.stages import extend_samples, find_pipelines, rate_samples, with_rated
@@ -95,6 +95,8 @@ def score_file(
     replies, dialogues = _read_records(samples, reading)
     replies, metrics, advice = _choose_default(selection.samples(replies), metrics, str(samples))
     chosen, repeated = choose(metrics, trust=options.trust)
+    if options.any_language:
+        chosen = [replace(choice, metric=allow_any_language(choice.metric)) for choice in chosen]
     built = [choice.metric for choice in chosen]
     weak = _load_reliability(options, built)
     units = _units(replies, dialogues, built, options.without)

@@ -34,6 +34,9 @@ class ScoreOptions(Options):
     )
     drop_own_replies: bool = drop_own_replies_option()
     without: Sequence[str] = without_system_option()
+    any_language: bool = option(
+        False, "also score replies that are clearly in a language which the metric's network does not know"
+    )
     trust: Trust = trust_option()
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 from interloq.cli import doctor as module
 from interloq.cli.doctor import Extra, Installation, Requirement, installation, missing_dependency
 from interloq.cli.main import main
+from interloq.learn.ready import JUDGES, READY_BOTH
 from interloq.models.smollm2 import INSTALL, SMOLLM2, find_converted_folder
 from interloq.needs import SENTENCE_ENCODER
 from tests.cli.made_runs import run_json
@@ -137,16 +138,28 @@ def test_models(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot.mkdir(parents=True)
     (snapshot / "model.safetensors").touch()
     monkeypatch.setenv("HF_HUB_CACHE", str(folder / "hub"))
+    monkeypatch.delenv("INTERLOQ_MODELS", raising=False)
+    monkeypatch.setitem(JUDGES, READY_BOTH, folder)
+    (folder / "model.safetensors").touch()
+    monkeypatch.setattr(module, "find_packaged_file", lambda: None)
+    monkeypatch.setenv("INTERLOQ_CACHE", str(folder / "cache"))
     monkeypatch.setattr(module, "_model_packages", lambda: [("some-model", "/there")])
     found = {model.name: model for model in module._models()}
     assert found["hub:org/name@abc"].where == str(snapshot)
     assert found["some-model"].where == "/there"
     assert (found["ready"].where, found["ready"].command) == ("", "pip install 'interloq[ready]'")
-    assert found["ready-large"].command.startswith("hf download sentence-transformers/all-mpnet-base-v2")
+    assert found["judge ready"].command == found["ready"].command
+    large = "hf download sentence-transformers/all-mpnet-base-v2, or set INTERLOQ_MODELS"
+    assert found["ready-large"].command == large
+    assert found["judge ready-both"].command.startswith(f"{large}; ")
+    assert found["judge ready-both"].command.endswith(INSTALL)
     monkeypatch.setattr(module, "_model_packages", lambda: [(SENTENCE_ENCODER, "/there")])
     (folder / "models" / "all-mpnet-base-v2").mkdir(parents=True)
     monkeypatch.setenv("INTERLOQ_MODELS", str(folder / "models"))
-    assert all(model.where and not model.command for model in module._models() if model.name != SMOLLM2)
+    found = {model.name: model for model in module._models()}
+    assert found.pop("judge ready-both").command == found.pop(SMOLLM2).command
+    assert all(model.where and not model.command for model in found.values())
+    assert found["judge ready"].where == str(JUDGES["ready"])
 
 
 def test_smollm2_is_missing_then_found_then_converted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

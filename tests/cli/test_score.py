@@ -175,5 +175,18 @@ def test_next_steps_name_a_metric_of_single_replies(folder: Path, capsys: pytest
     write("samples.jsonl", [Sample("1", (), "a b c", system=system) for system in ("a", "b")], kind="samples")
     assert main(["score", "samples.jsonl", "--bootstrap", "0"]) == 0
     out = capsys.readouterr().out
-    assert "left out: relevance(model='ready'): most samples have no context" in out
+    assert "left out: judge(model='ready'): most samples have no context" in out
     assert "--old-system a --new-system b -m length" in out
+
+
+def test_replies_in_other_languages_are_scored_only_if_the_user_says_so(folder: Path, capsys: Captured) -> None:
+    replies = ["I went hiking with my sister.", "Ich war mit meiner Schwester wandern, es war schön.", "Super!"]
+    write("samples.jsonl", [Sample(str(i), ["How was it?"], reply) for i, reply in enumerate(replies)], kind="samples")
+    command = ["score", "samples.jsonl", "-m", "relevance(model='ready')", "--bootstrap", "0"]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "reply in German" in out
+    assert "interloq train relevance" in out
+    assert [result["n"] for result in run_json(capsys, *command)["results"]] == [2]
+    (result,) = run_json(capsys, *command, "--any-language")["results"]
+    assert (result["n"], result["metric"]) == (3, "relevance(model='ready',any_language=True)")

@@ -86,7 +86,7 @@ def test_a_model_that_was_not_trained_in_epochs_has_none(tmp_path: Path) -> None
 
 def test_ready_is_the_folder_of_the_package_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ready.PACKAGED, "ready", tmp_path / "weights")
-    with pytest.raises(InputError, match="without the weights of 'ready'"):
+    with pytest.raises(InputError, match=r"without the weights of relevance\(model='ready'\)"):
         scorer_folder(READY)
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights" / "model.json").write_text("{}")

@@ -136,7 +136,9 @@ def test_specs_round_trip(text: str) -> None:
 
 def test_the_signature_names_the_metric_and_the_log_by_content(here: Path, tmp_path: Path) -> None:
     signature = create(BY).signature()
-    assert str(signature).startswith("by(scorer=relevance(model='',turns=None),pairs='',gold='one')|scorer:relevance-")
+    assert str(signature).startswith(
+        "by(scorer=relevance(model='',turns=None,any_language=False),pairs='',gold='one')|scorer:relevance-"
+    )
     assert {"torch", "transformers"} <= signature.parts.keys()
     assert "pairs" not in signature.parts
     shutil.copytree("rel", tmp_path / "moved")
@@ -271,3 +273,16 @@ def test_logs_that_cannot_serve_are_refused(folder: Path) -> None:
     Path("bad.jsonl").write_text('{"id": 1\n')
     with pytest.raises(InputError, match=r"bad\.jsonl:1"):
         calibrate(Shared(), "bad.jsonl")
+
+
+def test_the_weights_of_a_packaged_judge_are_its_scores() -> None:
+    judge = create("judge(model='ready')")
+    context = ["What do you like to do at the weekend?"]
+    texts = ["I like to read a book in the garden.", "zebra zebra zebra", "What do you like to do at the weekend?"]
+    references = [Reference(text, source=f"retrieved:{i}") for i, text in enumerate(texts)]
+    (rated,) = By(judge).rate([Sample("1", context, "so so", references)])
+    scores = scores_of(judge, [Sample("", context, text) for text in texts])
+    assert [reference.weight for reference in rated.references] == pytest.approx(scores.tolist())
+    assert min(scores) < 0 < max(scores)
+    assert judge.scale == (-1, 1)
+    assert create("judge(model='trained')").scale is None

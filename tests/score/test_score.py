@@ -11,10 +11,10 @@ from interloq import InputError, Rating, Sample, Score, SpecError, create, evalu
 from interloq.cli.main import main
 from interloq.data.records.read_options import ReadOptions
 from interloq.metrics.combined import rated_references
-from interloq.registry import full_spec, title
+from interloq.registry import full_spec, spec, title
 from interloq.score.check_file import check_file
 from interloq.score.evaluate import score_samples
-from interloq.score.parse_metrics import choose, file_metrics, spec_files
+from interloq.score.parse_metrics import allow_any_language, choose, file_metrics, spec_files
 from interloq.score.score_file import score_file
 from interloq.score.score_options import CheckOptions
 from interloq.score.selection import SampleFilter
@@ -78,6 +78,14 @@ def test_labels_that_would_mislead_are_refused(specs: list[str], said: str) -> N
     with pytest.raises(SpecError) as caught:
         choose(specs)
     assert said in str(caught.value)
+
+
+def test_any_language_is_set_in_every_part_of_a_metric() -> None:
+    blend = allow_any_language(create("blend(metrics=(chrf,relevance(model='ready')))"))
+    assert spec(blend) == "blend(metrics=(chrf,relevance(model='ready',any_language=True)))"
+    rated = allow_any_language(create("vbleu(index='index',rater=by(judge(model='ready'),pairs='log.jsonl'))"))
+    assert rated.rater.scorer.any_language
+    assert allow_any_language(create("bleu(order=3)")) == create("bleu(order=3)")
 
 
 def test_a_file_stands_for_the_metrics_it_names(folder: Path) -> None:

@@ -23,6 +23,8 @@ LOOKED_AT = 400  # characters of a text that are read
 LEAST_HITS = 1.0  # frequent words; one that two languages share counts half
 LEAST_SHARE = 0.2  # of all words: frequent words are a third or more of the words of a listed language
 MARGIN = 1.25  # times the hits of the second language
+CERTAIN_LETTERS = 2  # in another script than Latin: one may be part of an emoticon
+CERTAIN_WORDS = 2  # different frequent words that English does not have
 MAIN_SHARE = 0.2  # of the texts in a script that must be in one language, so that unclear ones are taken to be in it
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
@@ -30,7 +32,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _WORDS = {
     "en": (
         "the you it and that what my have are not with but your they this how would know about there i to a is of "
-        "in do don't i'm it's was for be we he she me so just like can if on at or no yes from get got think "
+        "in am do don't i'm it's was for be we he she me so just like can if on at or no yes from get got think "
         "really did has had will want as an when too where why who good thanks sorry hello hi"
     ),
     "de": (
@@ -149,6 +151,22 @@ def language_of(text: str) -> str:
     return _by_words(text) or f"{script.capitalize()}{UNCLEAR}"
 
 
+def certain_language(text: str) -> str:
+    """Return the language or script of a text that leaves no doubt; empty for short or unclear texts."""
+    text = text[:LOOKED_AT]
+    language = language_of(text)
+    if language.startswith("Latin"):
+        return ""
+    if language not in _WORDS or _script(_WORDS[language][0]) != "LATIN":
+        return language if sum(map(str.isalpha, text)) >= CERTAIN_LETTERS else ""
+    certain = set()
+    for word in _words(text):
+        languages = _languages_by_word().get(word, [])
+        if len(word) > 1 and language in languages and (language == "en" or "en" not in languages):
+            certain.add(word)
+    return language if len(certain) >= CERTAIN_WORDS else ""
+
+
 def languages_of(texts: Sequence[str]) -> list[str]:
     """Return the language of each text; an unclear one is taken to be in the set's main language of its script."""
     languages = list(map(language_of, texts))
@@ -194,7 +212,7 @@ def language_name(language: str) -> str:
 
 def _by_words(text: str) -> str:
     """Return the listed language whose frequent words the text has most of; empty if it is unclear."""
-    words = [word.replace("’", "'") for word in _WORD.findall(text.lower())]
+    words = _words(text)
     hits: dict[str, float] = {}
     for word in words:
         languages = _languages_by_word().get(word, ())
@@ -207,6 +225,10 @@ def _by_words(text: str) -> str:
     if hits[best] < max(LEAST_HITS, LEAST_SHARE * len(words), MARGIN * second):
         return ""
     return best
+
+
+def _words(text: str) -> list[str]:
+    return [word.replace("’", "'") for word in _WORD.findall(text.lower())]
 
 
 @cache

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from interloq.errors import SpecError
-from interloq.learn.ready import READY, language_of, scorer_folder
+from interloq.learn.ready import EXTRAS, language_of, scorer_folder
 from interloq.metrics.metric import Array, replies
-from interloq.metrics.network_metric import ContextReply
+from interloq.metrics.network_metric import ANY_LANGUAGE, ContextReply, knows_language
 from interloq.models.loaded import load_model
 from interloq.needs import Needs
 from interloq.records import Sample
@@ -23,7 +23,8 @@ class Relevance(ContextReply, name="relevance"):
     `model` is a folder written by `interloq train relevance`, or a scorer that comes with this package: `ready` (extra
     `interloq[ready]`), or `ready-large`, which needs the encoder all-mpnet-base-v2 from the Hugging Face hub; write
     `./ready` for a folder of that name. `turns` is the number of turns of the context that are read; None means as many
-    as in training. An empty reply scores 0. See `interloq.scorers.relevance.job` for the network's training.
+    as in training. An empty reply scores 0. A packaged scorer leaves replies that are clearly not in English unscored,
+    unless `any_language` is set. See `interloq.scorers.relevance.job` for the network's training.
     """
 
     needs = Needs(
@@ -37,6 +38,7 @@ class Relevance(ContextReply, name="relevance"):
     reads_all_turns = True
     model: Annotated[str, "folder of the trained network, or one that comes with this package: `ready`, `ready-large`"]
     turns: Annotated[int | None, "last turns of the context that are read; `None`: as many as in training"] = None
+    any_language: Annotated[bool, ANY_LANGUAGE] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,8 +50,14 @@ class Relevance(ContextReply, name="relevance"):
         """The only language that the network knows; empty if unknown."""
         return language_of(self.model)
 
+    def unscorable(self, sample: Sample) -> str | None:
+        reason = super().unscorable(sample)
+        if reason is None and not self.any_language:
+            reason = knows_language(self, sample)
+        return reason
+
     def network(self) -> Any:
-        extra = READY if self.model == READY else "encoder"
+        extra = EXTRAS.get(self.model, "encoder")
         made = "interloq.scorers.relevance.model:RelevanceScorer.load"
         return load_model("metric 'relevance'", made, str(scorer_folder(self.model)), extra=extra)
 

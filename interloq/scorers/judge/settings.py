@@ -22,7 +22,11 @@ class Network:
     """The network that a judge starts from, and whether it learns too."""
 
     scorer: str = option(
-        "", "folder of a trained relevance scorer, or ready", path=True, required=True, metavar="FOLDER"
+        "",
+        "folder of a trained relevance scorer, or a packaged one: ready, ready-large",
+        path=True,
+        required=True,
+        metavar="FOLDER",
     )
     tune: bool = option(False, "fine-tune the network itself on one aspect, instead of heads on its frozen states")
 

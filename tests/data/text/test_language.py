@@ -10,6 +10,7 @@ import pytest
 from interloq.data import embedded
 from interloq.data.text.language import (
     NAMES,
+    certain_language,
     language_name,
     language_of,
     languages_of,
@@ -52,6 +53,33 @@ LOGS = Path(embedded.__file__).parent
 )
 def test_the_language_of_a_text(text: str, language: str) -> None:
     assert language_of(text) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Mir geht es gut, danke.", "de"),
+        ("Das ist cool", "de"),
+        ("Je ne sais pas, et toi ?", "fr"),
+        ("はい", "ja"),
+        ("好的", "zh"),
+        ("да", "Cyrillic script"),
+        ("I said カラ once in this text", "en"),
+        ("i am a teacher , i am a teacher .", ""),
+        ("", ""),
+        ("👍 123", ""),
+        ("ok", ""),
+        ("No.", ""),
+        ("Nein", ""),
+        ("war?", ""),
+        ("el dorado", ""),
+        ("π", ""),
+        ("¯\\_(ツ)_/¯", ""),
+        ("Habari yako, mimi ni mwanafunzi wa chuo kikuu", ""),
+    ],
+)
+def test_a_language_beyond_doubt(text: str, language: str) -> None:
+    assert certain_language(text) == language
 
 
 def test_an_unclear_text_is_taken_to_be_in_the_main_language_of_the_set() -> None:

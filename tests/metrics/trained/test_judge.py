@@ -16,7 +16,9 @@ from tests.made_relevance import small_scorer
 from tests.metrics.made_contracts import COSINE, Contract
 
 CONTRACTS = {
-    "judge": Contract(COSINE, variants=["judge(model='rated',aspect='natural')"], required="model='rated'"),
+    "judge": Contract(
+        COSINE, variants=["judge(model='rated',aspect='natural')", "judge(model='ready')"], required="model='rated'"
+    ),
 }
 
 
@@ -55,13 +57,31 @@ def test_an_aspect_that_it_lacks_is_refused_even_without_replies(model: str) -> 
         Judge(model, aspect="fluent").built_with()
 
 
-def test_the_language_is_that_of_the_network(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = [Sample("1", ["你昨晚睡得好吗？"], "不太好，邻居开派对到三点。")]
-    assert evaluate(Judge(model), samples).notes == ()
+def test_replies_in_a_language_that_the_network_does_not_know_are_unscored(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = [Sample("1", ["你昨晚睡得好吗？"], "不太好，邻居开派对到三点。"), Sample("2", ["你昨晚睡得好吗？"], "OK")]
+    assert evaluate(Judge(model), samples).n == 2
     place = Judge(model).network().place
     monkeypatch.setitem(PACKAGED, place, Path(place))
-    (note,) = evaluate(Judge(model), samples).notes
-    assert "judge's network knows English only" in note.text
+    result = evaluate(Judge(model), samples)
+    assert (result.n, result.unscored) == (1, 1)
+    (reason,) = result.reasons.values()
+    assert reason.startswith("reply in Chinese, and judge's network knows English only; train your own: interloq train")
+    (note,) = result.notes
+    assert (note.name, note.count) == ("language", 1), "the reply that is too short to tell"
+    anyway = evaluate(Judge(model, any_language=True), samples)
+    assert anyway.n == 2
+    assert anyway.notes[0].count == 2
+
+
+def test_the_judge_of_the_package() -> None:
+    context = ["Hi! What did you do at the weekend?"]
+    replies = ["I went hiking with my sister, it was lovely. And you?", "The the of banana is.", "Tax law is dry."]
+    samples = [Sample(str(i), context, reply) for i, reply in enumerate(replies)]
+    for aspect in ("overall", "relevant", "natural", "engaging", "dialogue"):
+        found = scores(Judge("ready", aspect=aspect), samples)
+        assert found[0] == max(found)
 
 
 def test_replies_it_was_trained_on_are_noted(model: str) -> None:

@@ -137,7 +137,7 @@ def test_ready_without_torch_names_its_own_extra(follows: str, monkeypatch: pyte
 
 def test_without_ready_weights_a_folder_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ready.PACKAGED, "ready", tmp_path)
-    with pytest.raises(InputError, match="comes without the weights of 'ready'"):
+    with pytest.raises(InputError, match=r"without the weights of relevance\(model='ready'\)"):
         Relevance("ready").network()
 
 
