@@ -149,7 +149,12 @@ TOPICS: tuple[Topic, ...] = (
                 *("i stopped eating animals years ago .", "meat is not part of my diet ."),
             ],
             "eats": [
-                *("i love steak .", "i eat meat every day .", "my favorite food is bacon .", "i eat a lot of chicken ."),
+                *(
+                    "i love steak .",
+                    "i eat meat every day .",
+                    "my favorite food is bacon .",
+                    "i eat a lot of chicken .",
+                ),
                 *("i had a burger for lunch .", "i love a good barbecue with ribs .", "i eat beef all the time ."),
             ],
         },
@@ -216,23 +221,34 @@ TOPICS: tuple[Topic, ...] = (
     ),
     Topic(
         "name",
-        _of_each(NAMES, "my name is {} .", "i am called {} .", "hi , i'm {} .", "you can call me {} .", "the name is {} ."),
+        _of_each(
+            NAMES, "my name is {} .", "i am called {} .", "hi , i'm {} .", "you can call me {} .", "the name is {} ."
+        ),
     ),
     Topic(
         "birthday",
         _of_each(
-            MONTHS, "my birthday is in {} .", "i was born in {} .", "i celebrate my birthday in {} .", "i am a {} baby ."
+            MONTHS,
+            "my birthday is in {} .",
+            "i was born in {} .",
+            "i celebrate my birthday in {} .",
+            "i am a {} baby .",
         ),
     ),
     Topic(
         "number of siblings",
         _of_each(
-            NUMBERS[:7], "i have {} siblings .", "there are {} of us siblings besides me .", "i grew up with {} siblings ."
+            NUMBERS[:7],
+            "i have {} siblings .",
+            "there are {} of us siblings besides me .",
+            "i grew up with {} siblings .",
         ),
     ),
     Topic(
         "number of kids",
-        _of_each(NUMBERS[:6], "i have {} kids .", "i have {} children .", "we have {} children .", "i raised {} kids ."),
+        _of_each(
+            NUMBERS[:6], "i have {} kids .", "i have {} children .", "we have {} children .", "i raised {} kids ."
+        ),
     ),
     Topic(
         "day",
@@ -300,7 +316,12 @@ TOPICS: tuple[Topic, ...] = (
                 *("i lift weights after work .",),
             ],
             "lazy": [
-                *("i never exercise .", "i don't work out .", "i have never been to a gym .", "i am not athletic at all ."),
+                *(
+                    "i never exercise .",
+                    "i don't work out .",
+                    "i have never been to a gym .",
+                    "i am not athletic at all .",
+                ),
                 *("i do not do any sports .",),
             ],
         },
@@ -367,11 +388,19 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "hair",
         {
-            **_of_each(("blonde", "brown", "black", "red", "grey"), "my hair is {} .", "i have {} hair .", "i am a person with {} hair ."),
+            **_of_each(
+                ("blonde", "brown", "black", "red", "grey"),
+                "my hair is {} .",
+                "i have {} hair .",
+                "i am a person with {} hair .",
+            ),
             "bald": ["i am bald .", "i have no hair .", "i lost all my hair ."],
         },
     ),
-    Topic("eyes", _of_each(("blue", "green", "brown", "grey"), "my eyes are {} .", "i have {} eyes .", "i've got {} eyes .")),
+    Topic(
+        "eyes",
+        _of_each(("blue", "green", "brown", "grey"), "my eyes are {} .", "i have {} eyes .", "i've got {} eyes ."),
+    ),
     Topic(
         "character",
         {
@@ -414,13 +443,30 @@ TOPICS: tuple[Topic, ...] = (
             "atheist": ["i don't believe in god .", "i am an atheist .", "i never go to church ."],
         },
     ),
-    Topic("languages", _of_each(LANGUAGES, "the only language i know besides english is {} .", "my native language is {} .", "i grew up speaking only {} .")),
+    Topic(
+        "languages",
+        _of_each(
+            LANGUAGES,
+            "the only language i know besides english is {} .",
+            "my native language is {} .",
+            "i grew up speaking only {} .",
+        ),
+    ),
     # ---- held out ----------------------------------------------------------------------------------------------------
     Topic(
         "music made",
         {
-            "plays": ["i play the guitar .", "i am in a band .", "i practice the piano every day .", "i play the drums ."],
-            "none": ["i can't play any instrument .", "i don't play an instrument .", "i never learned to play music ."],
+            "plays": [
+                "i play the guitar .",
+                "i am in a band .",
+                "i practice the piano every day .",
+                "i play the drums .",
+            ],
+            "none": [
+                "i can't play any instrument .",
+                "i don't play an instrument .",
+                "i never learned to play music .",
+            ],
         },
     ),
     Topic(
@@ -455,7 +501,11 @@ TOPICS: tuple[Topic, ...] = (
         "army",
         {
             "served": ["i was in the army .", "i served in the navy for ten years .", "i am a veteran ."],
-            "never": ["i was never in the military .", "i never served in the army .", "i have no military experience ."],
+            "never": [
+                "i was never in the military .",
+                "i never served in the army .",
+                "i have no military experience .",
+            ],
         },
     ),
     Topic(
@@ -481,7 +531,19 @@ TOPICS: tuple[Topic, ...] = (
     ),
 )
 HELD_OUT_TOPICS = frozenset(
-    ("music made", "tattoos", "car", "hand", "sleep", "army", "peanuts", "television", "water", "favorite sport", "painting")
+    (
+        "music made",
+        "tattoos",
+        "car",
+        "hand",
+        "sleep",
+        "army",
+        "peanuts",
+        "television",
+        "water",
+        "favorite sport",
+        "painting",
+    )
 )
 
 

@@ -1,9 +1,9 @@
 """Pairs of an earlier turn and a reply, made from permissive logs: some of the replies contradict the earlier turn.
 
 A statement of a log is changed by the rules of contradiction_sentences.py, and hand-written statements about people are
-joined as contradiction_facts.py says. For each way to make a contradiction there are pairs that look the same and do not
-contradict: both turns negated, the other person's statement, a statement about something else, the same in other words,
-another value where both may be true. So no word alone tells the answer. True pairs of the logs contradict nothing.
+joined as contradiction_facts.py says. For each way to make a contradiction there are pairs that look the same and do
+not contradict: both turns negated, the other person's statement, a statement about something else, the same in other
+words, another value where both may be true. So no word alone tells the answer. True pairs of the logs contradict nothing.
 """
 
 from __future__ import annotations
@@ -58,7 +58,13 @@ PREFIXES = (
     *("", "", "", "well , ", "yeah , ", "oh , ", "actually , ", "to be honest , ", "you know , ", "no , ", "and "),
     *("as i said , ", "i told you , ", "i think ", "hmm , ", "lol , ", "sorry , ", "yes , ", "nice . "),
 )
-HELD_OUT_PREFIXES = ("the truth is that ", "i must admit that ", "for what it's worth , ", "by the way , ", "honestly , ")
+HELD_OUT_PREFIXES = (
+    "the truth is that ",
+    "i must admit that ",
+    "for what it's worth , ",
+    "by the way , ",
+    "honestly , ",
+)
 CLAIMS = ("so ", "you said ", "wait , ", "", "oh , so ", "i heard that ", "cool that ", "right , ")
 HELD_OUT_CLAIMS = ("if i got it right , ", "didn't you say that ", "i remember that ")
 SUFFIXES = ("", "", "", "", " what about you ?", " and you ?", " how about you ?", " do you ?", " haha", " :)")
@@ -368,7 +374,9 @@ RELATED = (
     frozenset(("siblings", "number of siblings")),
     frozenset(("children", "number of kids", "age group", "age", "school", "work", "marriage", "parents", "today")),
     frozenset(("birthday", "age", "age group")),
-    frozenset(("favorite sport", "exercise", "running", "hiking", "swimming", "surfing", "health", "character", "water")),
+    frozenset(
+        ("favorite sport", "exercise", "running", "hiking", "swimming", "surfing", "health", "character", "water")
+    ),
     frozenset(("favorite food", "meat", "vegetables", "sweets", "spicy foods", "coffee", "peanuts")),
     frozenset(("work", "today", "school", "army", "money")),
     frozenset(("day", "sleep", "today", "health")),

@@ -25,7 +25,9 @@ _NO_STATEMENT = re.compile(
 )
 _SELF = re.compile(r"\b(i|my|me|mine|myself|im|ive|we|our|us)\b", re.I)
 _OTHER = re.compile(r"\b(you|your|yours|u|ur)\b", re.I)
-_SIDES = re.compile(r"^(.*?)\b(i|you|we|they|people) (?:(?:really|also|just|usually|often|still|always) )?(\w+)\b", re.I)
+_SIDES = re.compile(
+    r"^(.*?)\b(i|you|we|they|people) (?:(?:really|also|just|usually|often|still|always) )?(\w+)\b", re.I
+)
 AUXILIARIES = "am is are was were can could will would should must has have had"
 # have, has and had are auxiliaries only before a participle
 _AUXILIARY = re.compile(
@@ -44,28 +46,79 @@ _ORDER = re.compile(
 )
 FULL = {
     **{word: f"{word} not" for word in ("am", "is", "are", "was", "were", "could", "will", "would", "should", "must")},
-    **{"can": "cannot", "have": "have not", "has": "has not", "had": "had not"},
+    "can": "cannot",
+    "have": "have not",
+    "has": "has not",
+    "had": "had not",
 }
 SHORT = {
     **{word: f"{word}n't" for word in ("is", "are", "was", "were", "could", "would", "should", "have", "has", "had")},
-    **{"can": "can't", "will": "won't", "am": "am not", "must": "mustn't"},
+    "can": "can't",
+    "will": "won't",
+    "am": "am not",
+    "must": "mustn't",
 }
 CONTRACTIONS = {"m": "am", "re": "are", "s": "is", "ll": "will", "ve": "have", "d": "would"}
 IRREGULAR: Mapping[str, str] = {
-    **{"went": "go", "had": "have", "got": "get", "saw": "see", "did": "do", "said": "say", "made": "make"},
-    **{"took": "take", "came": "come", "thought": "think", "knew": "know", "grew": "grow", "bought": "buy"},
-    **{"ate": "eat", "met": "meet", "found": "find", "left": "leave", "felt": "feel", "lost": "lose", "won": "win"},
-    **{"taught": "teach", "spent": "spend", "drove": "drive", "wrote": "write", "heard": "hear", "ran": "run"},
-    **{"told": "tell", "gave": "give", "began": "begin", "kept": "keep", "brought": "bring", "became": "become"},
-    **{"sold": "sell", "slept": "sleep", "broke": "break", "fell": "fall", "forgot": "forget", "caught": "catch"},
-    **{"sang": "sing", "swam": "swim", "built": "build", "sent": "send", "paid": "pay", "chose": "choose"},
-    **{"rode": "ride", "spoke": "speak", "wore": "wear", "stood": "stand", "understood": "understand"},
+    "went": "go",
+    "had": "have",
+    "got": "get",
+    "saw": "see",
+    "did": "do",
+    "said": "say",
+    "made": "make",
+    "took": "take",
+    "came": "come",
+    "thought": "think",
+    "knew": "know",
+    "grew": "grow",
+    "bought": "buy",
+    "ate": "eat",
+    "met": "meet",
+    "found": "find",
+    "left": "leave",
+    "felt": "feel",
+    "lost": "lose",
+    "won": "win",
+    "taught": "teach",
+    "spent": "spend",
+    "drove": "drive",
+    "wrote": "write",
+    "heard": "hear",
+    "ran": "run",
+    "told": "tell",
+    "gave": "give",
+    "began": "begin",
+    "kept": "keep",
+    "brought": "bring",
+    "became": "become",
+    "sold": "sell",
+    "slept": "sleep",
+    "broke": "break",
+    "fell": "fall",
+    "forgot": "forget",
+    "caught": "catch",
+    "sang": "sing",
+    "swam": "swim",
+    "built": "build",
+    "sent": "send",
+    "paid": "pay",
+    "chose": "choose",
+    "rode": "ride",
+    "spoke": "speak",
+    "wore": "wear",
+    "stood": "stand",
+    "understood": "understand",
 }
 PAST_OF = {base: past for past, base in IRREGULAR.items()}
 NOT_VERBS = frozenset(
-    "am is are was were can could will would should must might may do does did not never always also just really have "
-    "had has and or but the a an all both guys too in on of to for at with who that were've ll re ve m d s don t"
-    " usually often sometimes actually probably definitely still only even".split()
+    (
+        *("am", "is", "are", "was", "were", "can", "could", "will", "would", "should", "must", "might", "may"),
+        *("do", "does", "did", "not", "never", "always", "also", "just", "really", "have", "had", "has", "and", "or"),
+        *("but", "the", "a", "an", "all", "both", "guys", "too", "in", "on", "of", "to", "for", "at", "with", "who"),
+        *("that", "were", "ve", "ll", "re", "m", "d", "s", "don", "t", "usually", "often", "sometimes", "actually"),
+        *("probably", "definitely", "still", "only", "even"),
+    )
 )
 ADVERBS = ("really", "definitely", "actually", "still", "certainly", "just")
 ANTONYMS: tuple[tuple[str, str], ...] = (
@@ -189,7 +242,9 @@ def cut(sentence: str) -> Cut | None:
     found: list[tuple[int, Cut]] = []
     if match := _CONTRACTED.search(sentence):
         word = CONTRACTIONS[match[2].lower()]
-        usable = match[2].lower() not in ("s", "d") or match[1].lower() not in ("i", "you", "we", "they") or word != "is"
+        usable = (
+            match[2].lower() not in ("s", "d") or match[1].lower() not in ("i", "you", "we", "they") or word != "is"
+        )
         if word == "have" and not re.match(r" (?:been|got|\w+ed)\b", sentence[match.end() :]):
             usable = False
         if usable and word != "would":
@@ -229,8 +284,24 @@ def base_form(verb: str) -> str:
         return stem[:-1] + "y"
     if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in "lsz":
         return stem[:-1]
-    if re.search(r"([^aeiou][aeiou](?:v|k|s|c|z|g|r|m|n|t|d)|[lrn]v|g|c|us|as|bl|pl|tl|dl)$", stem) and not stem.endswith(
-        ("happen", "listen", "open", "visit", "wait", "want", "need", "start", "learn", "turn", "enter", "order", "watch")
+    if re.search(
+        r"([^aeiou][aeiou](?:v|k|s|c|z|g|r|m|n|t|d)|[lrn]v|g|c|us|as|bl|pl|tl|dl)$", stem
+    ) and not stem.endswith(
+        (
+            "happen",
+            "listen",
+            "open",
+            "visit",
+            "wait",
+            "want",
+            "need",
+            "start",
+            "learn",
+            "turn",
+            "enter",
+            "order",
+            "watch",
+        )
     ):
         return stem + "e"
     return stem
@@ -358,7 +429,9 @@ def swap(sentence: str, rng: random.Random) -> tuple[str, bool] | None:
     value = _value(sentence, LISTS[kind])
     other = rng.choice([each for each in LISTS[kind] if each != value])
     exclusive = bool(re.search(EXCLUSIVE[kind], sentence, flags=re.I))
-    if kind == "job" and not re.search(rf"\b(am|i'm|im|is|as|work as) (a|an|the) (\w+ )?{value}\b", sentence, flags=re.I):
+    if kind == "job" and not re.search(
+        rf"\b(am|i'm|im|is|as|work as) (a|an|the) (\w+ )?{value}\b", sentence, flags=re.I
+    ):
         exclusive = False
     return replace_word(sentence, value, other), exclusive
 
@@ -395,8 +468,18 @@ def turn_person(sentence: str) -> str:
     """Return the sentence as the other person would say it: I becomes you, my becomes your."""
     turned = []
     rules = {
-        **{"i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are", "im": "you are"},
-        **{"i'm": "you're", "i've": "you've", "i'll": "you'll", "i'd": "you'd", "was": "were"},
+        "i": "you",
+        "me": "you",
+        "my": "your",
+        "mine": "yours",
+        "myself": "yourself",
+        "am": "are",
+        "im": "you are",
+        "i'm": "you're",
+        "i've": "you've",
+        "i'll": "you'll",
+        "i'd": "you'd",
+        "was": "were",
     }
     had_i = bool(re.search(r"\bi\b", sentence, flags=re.I))
     for word in re.findall(r"[\w'’]+|[^\w\s]|\s+", sentence):

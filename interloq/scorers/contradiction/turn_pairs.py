@@ -4,8 +4,8 @@
     [CLS] who: earlier turn [SEP] utterance [SEP] reply [SEP]
 
 `who` is `me` if the speaker of the reply said the earlier turn, and `you` otherwise. A question that the earlier turn
-answers stands before it ("you: any pets? me: no"). The utterance is the one that the reply answers; it is empty if that
-is the earlier turn.
+answers stands before it ("you: any pets? me: no"). The utterance is the last sentence of the turn that the reply
+answers; it is empty if that is the earlier turn.
 """
 
 from __future__ import annotations
@@ -35,8 +35,12 @@ class TurnPair:
         who, whom = (SELF, OTHER) if self.same else (OTHER, SELF)
         earlier = f"{who}: {self.earlier}"
         if self.before.rstrip().endswith("?"):
-            earlier = f"{whom}: {_SENTENCE.split(self.before.strip())[-1]} {earlier}"
-        return earlier, self.utterance, self.reply
+            earlier = f"{whom}: {_last_sentence(self.before)} {earlier}"
+        return earlier, _last_sentence(self.utterance), self.reply
+
+
+def _last_sentence(turn: str) -> str:
+    return _SENTENCE.split(turn.strip())[-1]
 
 
 def find_own_turns(context: Sequence[Turn]) -> list[bool]:
