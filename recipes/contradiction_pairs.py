@@ -3,7 +3,8 @@
 A statement of a log is changed by the rules of contradiction_sentences.py, and hand-written statements about people are
 joined as contradiction_facts.py says. For each way to make a contradiction there are pairs that look the same and do
 not contradict: both turns negated, the other person's statement, a statement about something else, the same in other
-words, another value where both may be true. So no word alone tells the answer. True pairs of the logs contradict nothing.
+words, another value where both may be true. So no word alone tells the answer. True pairs of the logs contradict
+nothing.
 """
 
 from __future__ import annotations

@@ -11,10 +11,21 @@ from interloq.learn.settings import LowRank
 from interloq.scorers.contradiction.job import ContradictionJob, LabelledPair
 from interloq.scorers.contradiction.settings import TRAINING, ContradictionSettings
 from interloq.scorers.contradiction.turn_pairs import TurnPair
-from tests.made_relevance import TOPICS, tiny_encoder
+from tests.made_network import LETTERS, SPECIAL, random_network, save, sizes, word_pieces
+from tests.made_relevance import TOPICS
 
 SMALL = ContradictionSettings(longest=12, batch=32)
 QUICK = replace(TRAINING, epochs=8, learning_rate=3e-3)
+
+
+WORDS = ("i", "never", "really", "like", "me", "you", "so", "today", ".", "?", ":", "!", ",")
+
+
+def tiny_encoder(folder: Path) -> Path:
+    """Write an encoder that knows the words of the pairs."""
+    pieces = [*TOPICS, *WORDS, *(letter for letter in LETTERS if letter not in WORDS)]
+    settings = {"vocab_size": len(SPECIAL) + len(pieces), "max_position_embeddings": 64, "initializer_range": 0.2}
+    return save(folder, random_network("bert", seed=0, **settings, **sizes()), word_pieces(pieces))
 
 
 def statement(topic: str, *, never: bool) -> str:
