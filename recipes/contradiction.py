@@ -24,8 +24,9 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +51,18 @@ from interloq.metrics.metric import as_metric
 from interloq.scorers.contradiction.job import KIND, ContradictionJob, LabelledPair
 from interloq.scorers.contradiction.model import ContradictionScorer
 from interloq.scorers.contradiction.settings import ENCODER, READY_WEIGHTS, TRAINING, ContradictionSettings
-from interloq.scorers.contradiction.turn_pairs import TurnPair
+from interloq.scorers.contradiction.turn_pairs import TurnPair, earlier_turns
 from interloq.signature import fingerprint
 from interloq.statistics.binary import measure_auc
 from interloq.terminal.console import print_stderr
 
 RANK = 40
+MOST = 0
 SHORT = 45  # words of a pair, if some of the pairs are used
 LARGEST = 4_000_000  # bytes of the weights
-DIALOGUES, TRUE_REPLIES = 2_000, 4_000  # samples that are measured
+DIALOGUES, TRUE_REPLIES, CONTEXTS = 400, 800, 100  # samples, and contexts of further sets, that are measured
+SPEAKERS = ("any", "same")
+Scorer = Callable[[Sequence[Sample]], NDArray[np.float64]]
 RESAMPLES = 1_000
 CARD = "README.md"
 ALARMS, BOUNDS = "true replies", (0.1, 0.25, 0.5)
@@ -88,9 +92,10 @@ def pairs(args: argparse.Namespace) -> None:
         print_stderr(f"{part}: {number:,} pairs with label {label}")
 
 
-def hash_pairs(path: Path) -> str:
-    """Return a hash of the pairs in a file, the same for a compressed one."""
-    return fingerprint(*(line for _, line in lines(path)))
+def hash_pairs(path: Path, most: int) -> str:
+    """Return a hash of the pairs in a file, the same for a compressed one, and of how many are used."""
+    source = fingerprint(*(line for _, line in lines(path)))
+    return fingerprint(source, str(most)) if most else source
 
 
 def read_pairs(path: Path, parts: Sequence[str]) -> Iterator[tuple[TurnPair, dict[str, Any]]]:
@@ -109,9 +114,7 @@ def trained(args: argparse.Namespace) -> None:
     path = Path(args.pairs)
     if not path.is_file():
         raise InputError("no pairs", hint="make them first: contradiction.py pairs", where=str(path))
-    source = hash_pairs(path)
-    if args.most:
-        source = fingerprint(source, str(args.most))
+    source = hash_pairs(path, args.most)
 
     def labelled() -> Iterator[LabelledPair]:
         for pair, facts in choose(list(read_pairs(path, ("train", "dev"))), args.most):
@@ -155,49 +158,71 @@ def measure(args: argparse.Namespace) -> None:
 
     data, path = data_folder(args.data), Path(args.output)
     known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    specs = [f"contradiction(model={args.trained!r},speaker={speaker!r})" for speaker in ("any", "same")]
-    weights = read_facts(Path(args.trained), kind=KIND)["weights"]
+    folder = Path(args.trained)
+    weights = read_facts(folder, kind=KIND)["weights"]
     excluded = frozenset(normalise(text) for text in test_texts(data)) - {"-"}
     talks = held_out_talks(data, excluded)
+    damage = ("contradiction-original", "contradiction-perturbed")
     sets = [
+        robustness_set(data, *damage),
+        robustness_set(data, *damage, chosen="earlier turn negated"),
+        robustness_set(data, *damage, chosen="name or phrase exchanged"),
         made_dialogues(talks, DIALOGUES, args.seed),
         changed_replies(talks, DIALOGUES, args.seed),
-        robustness_set(data, "contradiction-original", "contradiction-perturbed"),
-        *(
-            robustness_set(data, "contradiction-original", "contradiction-perturbed", chosen)
-            for chosen in ("earlier turn negated", "name or phrase exchanged")
-        ),
-        robustness_set(data, "entailment", "nonentailment"),
-        *(plusplus_set(data, kind) for kind in ("adversarial_negative", "random_negative")),
+        *(plusplus_set(data, kind, CONTEXTS) for kind in ("adversarial_negative", "random_negative")),
+        robustness_set(data, "entailment", "nonentailment", most=CONTEXTS),
     ]
-    for spec in [*specs, *args.against]:
-        name = f"{spec} {weights}" if spec in specs else spec
+    chances = KnownChances(folder)
+    scorers: dict[str, Scorer] = {}
+    for speaker in SPEAKERS:
+        scorers[f"{speaker} {weights}"] = partial(chances.scores, speaker=speaker)
+    for spec in args.against:
+        scorers[spec] = partial(score, spec)
+    for name, scorer in scorers.items():
         rows = known.setdefault(name, {})
+        if ALARMS not in rows and name not in args.against:
+            rows[ALARMS] = count_alarms(scorer(true_replies(talks, TRUE_REPLIES, args.seed)))
+            print_stderr(f"{name}: {ALARMS}: {rows[ALARMS]}")
         for test in sets:
             if test.name not in rows:
-                rows[test.name] = measure_set(spec, test)
+                rows[test.name] = measure_set(scorer(test.samples), test)
+                print_stderr(f"{name}: {test.name}: {rows[test.name]}")
                 write_json(path, known)
-                print_stderr(f"{spec}: {test.name}: {rows[test.name]}")
-        if spec in specs and ALARMS not in rows:
-            rows[ALARMS] = count_alarms(spec, true_replies(talks)[:TRUE_REPLIES])
-            print_stderr(f"{spec}: {ALARMS}: {rows[ALARMS]}")
-        write_json(path, known)
     rows = known.setdefault(f"pairs {weights}", {})
     if not rows and args.pairs:
-        rows.update(measure_pairs(Path(args.trained), Path(args.pairs)))
+        rows.update(measure_pairs(folder, Path(args.pairs)))
         print_stderr(str(rows))
     write_json(path, known)
 
 
+class KnownChances:
+    """P(contradiction) of pairs, each computed once: sets share replies, and `same` reads some of the turns of `any`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.scorer = ContradictionScorer.load(folder)
+        self.known: dict[tuple[str, str, str], float] = {}
+
+    def scores(self, samples: Sequence[Sample], speaker: str) -> NDArray[np.float64]:
+        """Return what `contradiction(speaker=…)` gives; NaN if unscored."""
+        turns = [[pair for _, pair in earlier_turns(sample, same_only=speaker == "same")] for sample in samples]
+        new = {pair.texts(): pair for pairs in turns for pair in pairs if pair.texts() not in self.known}
+        if new:
+            self.known.update(zip(new, self.scorer.chances(list(new.values())).tolist(), strict=True))
+        scores = np.full(len(samples), np.nan)
+        for i, pairs in enumerate(turns):
+            if pairs:
+                scores[i] = 1 - max(self.known[pair.texts()] for pair in pairs)
+        return scores
+
+
 def score(spec: str, samples: Sequence[Sample]) -> NDArray[np.float64]:
-    """Return the scores of samples, through the metric itself; NaN if unscored."""
+    """Return the scores of samples by another metric; NaN if unscored."""
     metric = as_metric(spec)
     return np.asarray(metric.value(metric.stats(samples)), dtype=np.float64)
 
 
-def measure_set(spec: str, test: TestSet) -> dict[str, Any]:
+def measure_set(scores: NDArray[np.float64], test: TestSet) -> dict[str, Any]:
     """Return the AUC of good against bad replies with its interval, and how many alarms there are at one half."""
-    scores = score(spec, test.samples)
     scored = ~np.isnan(scores)
     bad = np.array(test.bad)[scored]
     clusters = np.unique(np.array(test.clusters)[scored], return_inverse=True)[1]
@@ -212,9 +237,8 @@ def measure_set(spec: str, test: TestSet) -> dict[str, Any]:
     }
 
 
-def count_alarms(spec: str, samples: Sequence[Sample]) -> dict[str, Any]:
+def count_alarms(scores: NDArray[np.float64]) -> dict[str, Any]:
     """Return the share of true replies with a score below one half, and below others."""
-    scores = score(spec, samples)
     scores = scores[~np.isnan(scores)]
     return {"n": len(scores)} | {str(bound): float(np.mean(scores < bound)) for bound in BOUNDS}
 
@@ -236,9 +260,9 @@ def measure_pairs(folder: Path, path: Path) -> dict[str, Any]:
 
 def install(args: argparse.Namespace) -> None:
     folder, target = Path(args.trained), Path(args.to or READY_WEIGHTS)
-    facts = check_facts(folder, Path(args.pairs))
+    facts = check_facts(folder, Path(args.pairs), args.most)
     figures = json.loads(Path(args.figures).read_text(encoding="utf-8"))
-    text = write_card(facts, figures, count_pairs(Path(args.pairs)))
+    text = write_card(facts, figures, count_pairs(Path(args.pairs), args.most), args.most)
     target.mkdir(parents=True, exist_ok=True)
     for name in (CALIBRATION, CURVE, WEIGHTS):
         write_atomically(target / name, (folder / name).read_bytes())
@@ -247,15 +271,14 @@ def install(args: argparse.Namespace) -> None:
     print_stderr(f"installed in {target}")
 
 
-def check_facts(folder: Path, path: Path) -> dict[str, Any]:
+def check_facts(folder: Path, path: Path, most: int) -> dict[str, Any]:
     """Return the facts of weights that may be in the package, with the encoder named as users have it."""
     facts, _ = load_model(folder, kind=KIND)
     if "base" not in facts:
         raise InputError("the scorer has no low-rank updates", hint="train it with --low-rank", where=str(folder))
-    if facts["source"] != hash_pairs(path):
-        raise InputError(
-            "the scorer was not trained on all of these pairs", hint="name those it was trained on", where=str(path)
-        )
+    if facts["source"] != hash_pairs(path, most):
+        what = "the scorer was not trained on these pairs"
+        raise InputError(what, hint="name those it was trained on, and --most as in training", where=str(path))
     base = Start.of(ENCODER).describe()
     for part in ("weights", "config"):
         if facts["base"][part] != base[part]:
@@ -269,14 +292,16 @@ def check_facts(folder: Path, path: Path) -> dict[str, Any]:
     return facts | {"base": base}
 
 
-def count_pairs(path: Path) -> Counter[tuple[str, int]]:
+def count_pairs(path: Path, most: int) -> Counter[tuple[str, int]]:
     """Return the number of training pairs of each kind and label."""
-    return Counter((facts["kind"], facts["label"]) for _, facts in read_pairs(path, ("train",)))
+    chosen = choose(list(read_pairs(path, ("train", "dev"))), most)
+    return Counter((facts["kind"], facts["label"]) for _, facts in chosen if facts["part"] == "train")
 
 
-def write_card(facts: Mapping[str, Any], figures: Mapping[str, Any], kinds: Counter[tuple[str, int]]) -> str:
+def write_card(facts: Mapping[str, Any], figures: Mapping[str, Any], kinds: Counter[tuple[str, int]], most: int) -> str:
     """Return the text with sources, licences, commands, seed, hashes and figures."""
     base, best = facts["base"], facts["best"]
+    options = f" --most {most}" if most else ""
     sources = "\n".join(f"| {log} | {PERMISSIVE[log]} |" for log in LOGS)
     made = "\n".join(f"| {kind} | {'yes' if label else 'no'} | {n:,} |" for (kind, label), n in sorted(kinds.items()))
     return f"""# Ready weights of `contradiction`
@@ -311,9 +336,9 @@ The texts themselves are not in the package. The logs are English; so is the sco
 
 ```text
 python recipes/contradiction.py pairs --data DATA -o PAIRS.jsonl
-python recipes/contradiction.py train --pairs PAIRS.jsonl -o TRAINED
+python recipes/contradiction.py train --pairs PAIRS.jsonl -o TRAINED{options}
 python recipes/contradiction.py measure TRAINED --data DATA --pairs PAIRS.jsonl -o FIGURES.json
-python recipes/contradiction.py install TRAINED --pairs PAIRS.jsonl --figures FIGURES.json
+python recipes/contradiction.py install TRAINED --pairs PAIRS.jsonl --figures FIGURES.json{options}
 ```
 
 Settings: `{facts["signature"]}`
@@ -332,8 +357,8 @@ def tabulate(figures: Mapping[str, Any], weights: str) -> str:
     columns += [name for name in figures if not re.search(r" [0-9a-f]{16}$", name)]
     heads = []
     for name in columns:
-        speaker = re.search(r"speaker='(\w+)'", name)
-        heads.append(f"speaker='{speaker[1]}'" if speaker else f"`{name}`")
+        speaker = name.partition(" ")[0]
+        heads.append(f"`speaker='{speaker}'`" if speaker in SPEAKERS else f"`{name}`")
     lines_of_table = ["| set | n | " + " | ".join(heads) + " |", "|---" * (2 + len(heads)) + "|"]
     for row in figures[columns[0]]:
         if row == ALARMS:
@@ -373,7 +398,6 @@ def _parser() -> argparse.ArgumentParser:
     second = stages.add_parser("train", help="train on the pairs")
     second.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to resume in")
     second.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"({ENCODER})")
-    second.add_argument("--most", type=int, default=0, metavar="N", help="pairs to use, drawn at random (all)")
     second.add_argument("--low-rank", type=int, default=RANK, metavar="N", help=f"rank of the updates ({RANK})")
     second.add_argument("--epochs", type=int, default=TRAINING.epochs, metavar="N", help=f"({TRAINING.epochs})")
     second.add_argument(
@@ -397,6 +421,7 @@ def _parser() -> argparse.ArgumentParser:
     for stage in (first, third):
         stage.add_argument("--data", metavar="FOLDER", help="logs and published sets (default: $INTERLOQ_DATA)")
     for stage in (second, fourth):
+        stage.add_argument("--most", type=int, default=MOST, metavar="N", help=f"pairs to use, or 0 for all ({MOST:,})")
         stage.add_argument("--pairs", required=True, metavar="FILE", help="what the stage `pairs` wrote")
     return parser
 

@@ -442,7 +442,7 @@ def _persona_pairs(talks: Sequence[Talk], rng: random.Random) -> Iterator[MadePa
                     facts["".join((groups[0], *groups[2:]))].setdefault(groups[1], (fact, talk))
     usable = [key for key, values in facts.items() if len(values) > 1]
     weights = [min(len(facts[key]), 40) for key in usable]
-    for _ in range(PERSONA_PAIRS):
+    for _ in range(PERSONA_PAIRS if usable else 0):
         key = rng.choices(usable, weights)[0]
         first, second = rng.sample(list(facts[key].values()), 2)
         if first[1].part != second[1].part:

@@ -61,11 +61,14 @@ class TestSet:
     clusters: Sequence[int]
 
 
-def robustness_set(data: Path, good: str, bad: str, chosen: str = "") -> TestSet:
-    """Return original and damaged replies; `chosen` keeps one kind of damage, of those that `damage` names."""
+def robustness_set(data: Path, good: str, bad: str, *, chosen: str = "", most: int | None = None) -> TestSet:
+    """Return original and damaged replies, the first `most` of each.
+
+    `chosen` keeps one kind of damage, of those that `damage` names.
+    """
     samples, labels, clusters = [], [], []
-    damaged_samples = robustness_samples(data, bad)
-    for number, (original, damaged) in enumerate(zip(robustness_samples(data, good), damaged_samples, strict=True)):
+    originals, damaged_samples = robustness_samples(data, good)[:most], robustness_samples(data, bad)[:most]
+    for number, (original, damaged) in enumerate(zip(originals, damaged_samples, strict=True)):
         if chosen and damage(original, damaged) != chosen:
             continue
         samples += [replace(original, id=f"{number}/good"), replace(damaged, id=f"{number}/bad")]
@@ -88,10 +91,10 @@ def damage(original: Sample, damaged: Sample) -> str:
     return "earlier turn negated" if nearest > likeness(original.response) else "name or phrase exchanged"
 
 
-def plusplus_set(data: Path, kind: str) -> TestSet:
-    """Return good replies of DailyDialog++ and other ones of this kind."""
+def plusplus_set(data: Path, kind: str, most: int) -> TestSet:
+    """Return good replies to the first contexts of DailyDialog++, and other ones of this kind."""
     samples, labels, clusters = [], [], []
-    for number, item in enumerate(plusplus(data)):
+    for number, item in enumerate(plusplus(data)[:most]):
         for bad, replies in ((False, item["positive_responses"]), (True, item[f"{kind}_responses"])):
             for reply in replies:
                 samples.append(Sample(f"{number}/{len(samples)}", item["context"], reply))
@@ -105,15 +108,15 @@ def held_out_talks(data: Path, excluded: frozenset[str]) -> list[Talk]:
     return [talk for talk in read_talks(data, excluded) if talk.part == "test"]
 
 
-def true_replies(talks: Sequence[Talk]) -> list[Sample]:
-    """Return every true reply of the dialogues with all earlier turns, from the third turn on."""
+def true_replies(talks: Sequence[Talk], number: int, seed: int) -> list[Sample]:
+    """Return true replies of the dialogues with all earlier turns, from the third turn on, drawn at random."""
     samples = []
     for talk in talks:
         turns = _turns(talk.texts, talk.first)
         for place, turn in enumerate(turns):
             if place >= 2:
                 samples.append(Sample(f"{talk.id}/{place}", turns[:place], turn.text, dialogue=talk.id))
-    return samples
+    return random.Random(seed).sample(samples, min(number, len(samples)))  # noqa: S311
 
 
 def made_dialogues(talks: Sequence[Talk], number: int, seed: int) -> TestSet:
@@ -150,7 +153,7 @@ def changed_replies(talks: Sequence[Talk], number: int, seed: int) -> TestSet:
     """
     rng = random.Random(seed)  # noqa: S311
     samples, labels, clusters = [], [], []
-    for talk in talks:
+    for talk in rng.sample(list(talks), len(talks)):
         turns = _turns(talk.texts, talk.first)
         for place in range(4, len(turns)):
             earlier = [i for i in range(place - 2) if talk.first[i] == talk.first[place]]
