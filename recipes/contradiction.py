@@ -196,7 +196,7 @@ def measure(args: argparse.Namespace) -> None:
 
 
 class KnownChances:
-    """P(contradiction) of pairs, each computed once: sets share replies, and `same` reads some of the turns of `any`."""
+    """P(contradiction) of pairs, each computed once: sets share replies, and `same` reads turns of `any`."""
 
     def __init__(self, folder: Path) -> None:
         self.scorer = ContradictionScorer.load(folder)

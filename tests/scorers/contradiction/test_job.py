@@ -1,39 +1,19 @@
-"""Training of the scorer of contradictions, and `settings`: where packaged weights are."""
+"""Training of the scorer of contradictions."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from interloq import InputError
 from interloq.learn.job import train
 from interloq.learn.store import read_facts
-from interloq.scorers.contradiction import settings
 from interloq.scorers.contradiction.job import LabelledRows
 from interloq.scorers.contradiction.model import ContradictionScorer
-from interloq.scorers.contradiction.settings import contradiction_folder
 from interloq.scorers.contradiction.turn_pairs import TurnPair
 from tests.scorers.contradiction.made_pairs import labelled_pairs, small_contradiction_scorer, small_job, statement
-
-
-def test_it_learns_what_contradicts(clashing: str) -> None:
-    scorer = ContradictionScorer.load(clashing, device="cpu")
-    made = labelled_pairs(200, seed=1)
-    chances = scorer.chances([labelled.pair for labelled in made])
-    labels = np.array([labelled.contradicts for labelled in made])
-    assert chances[labels].mean() > 0.8
-    assert chances[~labels].mean() < 0.2
-    assert read_facts(Path(clashing), kind="contradiction")["pairs"] == {"train": 1050, "dev": 150}
-
-
-def test_each_pair_has_the_same_chance_in_any_batch(clashing: str) -> None:
-    scorer = ContradictionScorer.load(clashing, device="cpu")
-    pairs = [labelled.pair for labelled in labelled_pairs(30, seed=2)]
-    alone = [float(scorer.chances([pair])[0]) for pair in pairs]
-    assert scorer.chances(pairs).tolist() == pytest.approx(alone, abs=1e-5)
 
 
 def test_low_rank_updates_are_stored_alone(tmp_path: Path) -> None:
@@ -75,10 +55,3 @@ def test_each_distinct_text_is_stored_once(tmp_path: Path) -> None:
     assert rows.texts.shape == (50, 3)
     assert len(rows.ends) - 1 == rows.texts.max() + 1
     assert len(rows.places("train")) + len(rows.places("dev")) == 50
-
-
-def test_packaged_weights_are_named_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert contradiction_folder("./ready") == Path("ready")
-    monkeypatch.setattr(settings, "READY_WEIGHTS", tmp_path / "ready")
-    with pytest.raises(InputError, match="comes without the weights"):
-        contradiction_folder("ready")
