@@ -97,6 +97,7 @@ class Outputs:
 
     def __init__(self, judges: Path, ratings: Ratings, networks: Sequence[Taught]) -> None:
         self.judges, self.ratings, self.networks = judges, ratings, networks
+        self._agreement: dict[str, dict[str, tuple[float, float, float]]] = {}
 
     def read(self, network: Taught, fold: str, aspect: str) -> Floats:
         """Return a network's outputs for all rated replies, as stored."""
@@ -124,11 +125,13 @@ class Outputs:
 
     def agreement(self, aspect: str) -> dict[str, tuple[float, float, float]]:
         """Return Spearman's correlation on each unseen set, with a 95 % interval from resampled items."""
-        figures = {}
-        for name in self.ratings.sets_with(aspect):
-            if name in FOLD_OF:
-                figures[name] = _spearman(self.ratings.targets(name, aspect), self.unseen(name, aspect))
-        return figures
+        if aspect not in self._agreement:
+            figures = {}
+            for name in self.ratings.sets_with(aspect):
+                if name in FOLD_OF:
+                    figures[name] = _spearman(self.ratings.targets(name, aspect), self.unseen(name, aspect))
+            self._agreement[aspect] = figures
+        return self._agreement[aspect]
 
     def errors(self) -> Floats:
         """Return the absolute errors of the overall ranks of items of unseen sets."""
@@ -175,7 +178,10 @@ def write_judge(folder: Path, network: Taught, outputs: Outputs, ratings: Rating
     tensors = load_file(outputs.judges / f"{network.name}-{ALL}-{network.seed}.safetensors")
     weights, biases = tensors.pop("head.weight").double(), tensors.pop("head.bias").double()
     relevance = HEADS.index(RELEVANCE)
-    head = {"head.weight": weights[relevance : relevance + 1].half(), "head.bias": biases[relevance : relevance + 1].half()}
+    head = {
+        "head.weight": weights[relevance : relevance + 1].half(),
+        "head.bias": biases[relevance : relevance + 1].half(),
+    }
     scorer = write_scorer(folder / SCORER, network, {**tensors, **head})
     learned = []
     for aspect in ASPECTS:
@@ -202,7 +208,11 @@ def write_judge(folder: Path, network: Taught, outputs: Outputs, ratings: Rating
 
 def write_scorer(folder: Path, network: Taught, tensors: Mapping[str, torch.Tensor]) -> str:
     """Write the network as a relevance scorer; return its signature."""
-    base = Start.of(network.encoder) if network.encoder != HUB_ENCODER else Start(HUB_ENCODER, find_hub_encoder(HUB_ENCODER)[0])
+    base = (
+        Start.of(network.encoder)
+        if network.encoder != HUB_ENCODER
+        else Start(HUB_ENCODER, find_hub_encoder(HUB_ENCODER)[0])
+    )
     files = base.files
     folder.mkdir(parents=True, exist_ok=True)
     if network.encoder == HUB_ENCODER:  # users may have other versions of the files beside the encoder's weights
@@ -224,11 +234,11 @@ def write_scorer(folder: Path, network: Taught, tensors: Mapping[str, torch.Tens
 
 def write_ensemble(folder: Path, members: Mapping[str, Outputs], both: Outputs) -> None:
     """Write a judge that joins others: the sum of their standardised outputs, scaled to expected ranks."""
-    weights = []
-    for aspect in ASPECTS:
-        weights.append([both.slope(aspect) / member.slope(aspect) for member in members.values()])
+    weights = np.ones((len(ASPECTS), len(members)))
+    for row, aspect in zip(weights, ASPECTS, strict=True):
+        row[:] = [both.slope(aspect) / member.slope(aspect) for member in members.values()]
     tensors = {
-        "weights": torch.tensor(weights, dtype=torch.float64),
+        "weights": torch.from_numpy(weights),
         "offsets": torch.zeros(len(ASPECTS), dtype=torch.float64),
         "pairs": torch.zeros(0, dtype=torch.int64),  # its members know them
     }
@@ -248,11 +258,9 @@ def _rated_fingerprint(ratings: Ratings) -> str:
 # ---- the card --------------------------------------------------------------------------------------------------------
 
 
-def card(name: str, networks: str, outputs: Outputs, ratings: Ratings) -> str:
+def write_card(name: str, networks: str, outputs: Outputs, ratings: Ratings) -> str:
     """Return sources, licences, commands and figures."""
-    sets = []
-    for set_name, items in ratings.items.items():
-        sets.append(f"| {set_name} | {LICENCES[set_name]} | {len(items):,} |")
+    sets = [f"| {set_name} | {LICENCES[set_name]} | {len(items):,} |" for set_name, items in ratings.items.items()]
     rows = []
     for set_name in KNOWN:
         cells = []
@@ -319,7 +327,7 @@ def install(judges: Path, ratings: Ratings, target: Callable[[str], Path]) -> No
         (READY_LARGE, f"{updates} {HUB_ENCODER} (rank 32).", large),
         (READY_BOTH, f"{updates} SmolLM2-135M-Instruct (rank 16), joined with `{READY_LARGE}`.", both),
     ):
-        write_atomically(target(name) / "README.md", card(name, text, outputs, ratings).encode())
+        write_atomically(target(name) / "README.md", write_card(name, text, outputs, ratings).encode())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
