@@ -22,7 +22,9 @@ from interloq.registry import create
 from interloq.score.checks import Checks
 
 RELEVANCE, BERTSCORE = f"relevance(model='{READY}')", f"bertscore(model='{SENTENCE_ENCODER}')"
+JUDGE = f"judge(model='{READY}')"
 FEWEST_RATED = 20  # samples to choose a metric by
+FEWEST_TO_LEARN = 50  # samples to learn a judge from
 READ = 1000  # samples whose language is looked at
 
 
@@ -37,7 +39,7 @@ class Defaults:
 def default_metrics(samples: Sequence[Sample], *, every: bool = False) -> Defaults:
     """Return metrics for these samples, the most trustworthy first.
 
-    With `every`, distinct-n is included even if there are references.
+    With `every`, the packaged judge is included too, and distinct-n even if there are references.
     """
     n, characters = len(samples), is_unspaced(samples)
     english = not characters and is_english(samples[:READ])
@@ -51,6 +53,8 @@ def default_metrics(samples: Sequence[Sample], *, every: bool = False) -> Defaul
     left_out: list[str] = []
     if 2 * with_context > n:
         _add_network(RELEVANCE, english, metrics, left_out)
+        if every:
+            _add_network(JUDGE, english, metrics, left_out)
     else:
         left_out.append(f"{RELEVANCE}: most samples have no context")
     referenced = 2 * with_references > n
@@ -115,6 +119,11 @@ def quote_spec(spec: str) -> str:
     return shlex.quote(spec)
 
 
+def learning_step(path: str) -> str:
+    """Return the command that learns a judge from rated samples, with its purpose."""
+    return f"a judge that learns from these ratings: interloq train judge {path} -o mine"
+
+
 def next_steps(path: str, samples: Sequence[Sample], metric: str) -> Iterator[str]:
     """Yield the commands that these samples allow, with the purpose of each; `metric` is a metric that scores them."""
     path, metric = shlex.quote(path), quote_spec(metric)
@@ -124,6 +133,8 @@ def next_steps(path: str, samples: Sequence[Sample], metric: str) -> Iterator[st
         most_references = max(most_references, len(sample.references))
     if rated >= FEWEST_RATED:
         yield f"which metric agrees with your raters: interloq choose {path}"
+        if rated >= FEWEST_TO_LEARN and is_english(samples[:READ]):
+            yield learning_step(path)
     elif rated:
         scores = f"interloq score {path} -m {metric} -o scores.jsonl"
         yield f"does it agree with your raters: {scores} && interloq meta scores.jsonl --samples {path}"

@@ -12,6 +12,7 @@ from interloq.registry import create
 from interloq.score import default_metrics as module
 from interloq.score.default_metrics import (
     BERTSCORE,
+    JUDGE,
     RELEVANCE,
     default_metrics,
     is_english,
@@ -54,7 +55,7 @@ def test_with_references_replies_are_compared_with_them() -> None:
     assert found.metrics == (RELEVANCE, BERTSCORE, "chrf", "rouge_l", "bleu(order=2)", "length")
     assert found.left_out == ()
     every = default_metrics(samples(ENGLISH, ["I like to read."]), every=True)
-    assert every.metrics == (*found.metrics[:-1], "distinct", "length")
+    assert every.metrics == (RELEVANCE, JUDGE, *found.metrics[1:-1], "distinct", "length")
 
 
 def test_without_references_the_context_is_read() -> None:
@@ -113,6 +114,9 @@ def test_next_steps_are_those_the_samples_allow() -> None:
     assert choose.endswith("interloq choose f.jsonl")
     assert compare.endswith("f.jsonl f.jsonl --old-system 'one bot' --new-system two -m 'bleu(order=2)'")
     assert "interloq meta scores.jsonl --samples f.jsonl" in next(next_steps("f.jsonl", rated[:3], "chrf"))
+    english = [Sample(f"{i}", ENGLISH, "I like to read.", ["a", "b"], ratings=[Rating(1.0)]) for i in range(50)]
+    _, learn = next_steps("my file.jsonl", english, "chrf")
+    assert learn.endswith("interloq train judge 'my file.jsonl' -o mine")
     *_, compare = next_steps("f.jsonl", rated, RELEVANCE)
     assert shlex.split(compare)[-1] == 'relevance(model="ready")'
     assert create(shlex.split(compare)[-1]) == create(RELEVANCE)

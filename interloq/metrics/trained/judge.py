@@ -31,8 +31,7 @@ class Judge(ContextReply, name="judge"):
     needs = Needs(
         context=True,
         fields={
-            "model": "a trained judge, or 'ready' with interloq[ready]; "
-            "make one: interloq train judge RATED --scorer FOLDER -o FOLDER"
+            "model": "a trained judge, or 'ready' with interloq[ready]; make one: interloq train judge RATED -o FOLDER"
         },
         extra="ready|encoder",
     )
