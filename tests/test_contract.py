@@ -197,7 +197,7 @@ def test_odd_samples_have_a_value_or_a_reason(text: str) -> None:
             (DEFAULTS[name], "no context", "no context")
             for name in ("am_fm", "bert_ruber", "deep_am", "deep_fm", "judge", "nsp", "pmi", "relevance", "usl_h")
         ),
-        *((DEFAULTS[name], "no context", "no context") for name in ("dcp", "interlocutor_score")),
+        *((DEFAULTS[name], "no context", "no context") for name in ("best", "dcp", "interlocutor_score")),
         (DEFAULTS["bertscore"], 0, 1),
         ("deep_am(model='bert',mode='referenced')", 0, 1),
         ("deep_fm(model='lm',mode='referenced')", 0, 1),
@@ -360,8 +360,8 @@ def test_what_a_metric_needs_is_what_it_asks_for(name: str) -> None:
     """Composites ask for what their parts do."""
     metric = create(DEFAULTS[name])
     needs = metric.needs
-    required = [field.name for field, _ in registry._fields(type(metric)) if registry._is_required(field)]
-    assert list(needs.fields) == required
-    if not {"rater", "referenced", "am", "valid", "metrics"} & set(required):
+    fields = [field for field, _ in registry._fields(type(metric))]
+    assert list(needs.fields) == [field.name for field in fields if registry._is_required(field)]
+    if not {"rater", "referenced", "am", "valid", "metrics"} & {field.name for field in fields}:
         assert needs.references == (metric.unscorable(Sample("1", ["hello there"], "good")) == NO_REFERENCES)
         assert needs.context == (metric.unscorable(Sample("1", (), "good", ["good"])) == NO_CONTEXT)

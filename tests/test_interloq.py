@@ -109,12 +109,9 @@ def test_modules_can_be_imported_from_their_earlier_path(earlier: str, monkeypat
     assert module is importlib.import_module(MOVED[earlier])
 
 
-def test_modules_that_never_existed_are_not_found() -> None:
+def test_modules_that_never_existed_are_not_found_and_one_finder_is_installed() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"interloq\.meta\.nothing"):
         importlib.import_module("interloq.meta.nothing")
-
-
-def test_installing_twice_adds_one_finder() -> None:
     install()
     assert sum(isinstance(finder, MovedModuleFinder) for finder in sys.meta_path) == 1
 

@@ -1,10 +1,17 @@
-"""The commands of the README run as they are printed there, and its tree is the tree."""
+"""The commands of the README run as they are printed there, and its tree is the tree.
+
+`python -m tests.test_readme` rewrites the table of the first screen.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
+from contextlib import redirect_stdout
+from io import StringIO
+from itertools import dropwhile, takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -40,6 +47,19 @@ def test_commands_run_in_order(
     assert set(shown.splitlines()) <= printed
 
 
+def rewrite_table() -> None:
+    """Rewrite the table of the first screen, whose figures change with the packaged judge."""
+    compare = next(command for command in commands() if " compare " in command)
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()) as printed:
+        new_project(f"{folder}/trial")
+        main(shlex.split(compare.replace("samples.jsonl", f"{folder}/trial/samples.jsonl"))[1:])
+    lines = dropwhile(lambda line: not line.startswith(" metric"), printed.getvalue().splitlines())
+    table = takewhile(str.strip, lines)
+    (shown,) = blocks("console")
+    path = ROOT / "README.md"
+    path.write_text(README.replace(shown, "".join(f"{line.rstrip()}\n" for line in table)))
+
+
 def test_python_prints_what_the_readme_says(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,3 +80,7 @@ def test_the_tree_in_the_readme_is_the_tree() -> None:
     real = {p.name for p in (ROOT / "interloq").iterdir() if p.is_dir() and p.name != "__pycache__"}
     assert real <= folders
     assert {"recipes", "benchmarks", "tests", "docs"} <= folders
+
+
+if __name__ == "__main__":
+    rewrite_table()

@@ -74,7 +74,7 @@ def test_spellings_of_the_same_component_are_equal() -> None:
         ("", "cannot read spec"),
         ("sentencepiece", "sentencepiece needs model: write sentencepiece(model=…)"),
         ("relevance", "relevance needs model (a trained scorer, or 'ready' with interloq[ready]; make one"),
-        ("vbleu(k=3)", "make one: interloq train rater PAIRS -o FOLDER): write vbleu(index=…,rater=…)"),
+        ("vbleu(k=3)", "make one: interloq index build PAIRS --retriever bm25 -o FOLDER): write vbleu(index=…)"),
         ("bleu(order=2,order=3)", "'order' is given twice"),
         ("bleu(order=" + "-" * 15_000 + "1)", "nested too deeply"),
         ("bleu(order=" + "(" * 9_000 + "1" + ")" * 9_000 + ")", "cannot read spec"),
@@ -121,16 +121,10 @@ def test_a_component_of_another_kind_is_refused_as_it_is() -> None:
     assert not hasattr(create("bm25"), "direction")
 
 
-def test_the_catalogue_is_what_the_classes_say() -> None:
+def test_the_catalogue_is_what_the_classes_say_and_no_two_names_fold_into_one() -> None:
     assert registry.read_catalogue() == make_catalogue(), f"regenerate it: {COMMAND}"
-
-
-def test_every_metric_says_what_it_needs() -> None:
     for name, known in registry.read_catalogue()["metric"].items():
         assert known["needs"] is not None, f"{name} must say what it needs: needs = Needs(…)"
-
-
-def test_no_two_names_fold_into_one() -> None:
     folded = [registry._fold_name(name) for kind in registry.KINDS for name in registry.names(kind)]
     assert len(folded) == len(set(folded))
 

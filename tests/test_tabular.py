@@ -79,12 +79,9 @@ def test_without_pandas_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch
         evaluate("rouge_l", SAMPLES).to_frame()
 
 
-def test_markdown() -> None:
+def test_markdown_tables_escape_markup() -> None:
     lines = markdown(["a", "b"], [["x|y", "1\n2"]]).splitlines()
     assert lines == ["| a | b |", "|---|---|", r"| x\|y | 1 2 |"]
-
-
-def test_markup_in_cells_of_markdown_is_escaped() -> None:
     cells = ["<script>x</script>", "![i](http://x)", "a\\|b", "&lt;", "~~*_`"]
     row = markdown(list("abcde"), [cells]).splitlines()[2]
     assert row == r"| \<script\>x\</script\> | \![i\](http://x) | a\\\|b | \&lt; | \~\~\*\_\` |"

@@ -160,9 +160,6 @@ def check_counts(n_bootstrap: int, n_permutations: int | None) -> None:
             raise InputError(f"{name} must not be negative, got {value}")
 
 
-# ---- one metric, two metrics -----------------------------------------------------------------------------------------
-
-
 def _rows(
     columns: Mapping[str, Column],
     means: Mapping[str, str] | None,
@@ -239,9 +236,6 @@ def _williams(first: Column, second: Column, people: Array, points: Level) -> di
         if coefficient in ("pearson", "spearman"):
             tests[name] = williams(with_first[name], with_second[name], of_metrics[name], len(judged))
     return tests
-
-
-# ---- adjusted p-values, notes, fingerprint ---------------------------------------------------------------------------
 
 
 def _adjust_rows(rows: Sequence[MetricRow], names: Iterable[str], adjust: Adjust) -> list[MetricRow]:

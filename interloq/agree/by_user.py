@@ -100,13 +100,7 @@ def _means(column: Array, user: Index) -> Array:
 
 
 def _estimates(
-    x: Array,
-    y: Array,
-    cluster: Index | None = None,
-    *,
-    coefficients: Coefficients,
-    n_bootstrap: int,
-    seed: int,
+    x: Array, y: Array, cluster: Index | None = None, *, coefficients: Coefficients, n_bootstrap: int, seed: int
 ) -> dict[str, Estimate]:
     """Return coefficients with intervals; without p-values if samples of one cluster are not independent."""
     estimates = correlation.coefficients(x, y, chosen=coefficients)
@@ -132,9 +126,6 @@ def _average_over_users(
 
 def _with_intervals(estimates: Mapping[str, Estimate], drawn: Mapping[str, Array]) -> dict[str, Estimate]:
     return {name: replace(estimate, ci=percentile_interval(drawn[name])) for name, estimate in estimates.items()}
-
-
-# ---- notes -----------------------------------------------------------------------------------------------------------
 
 
 def split_notes(splits: Sequence[UserSplit], judgments: Judgments) -> list[str]:

@@ -134,9 +134,6 @@ def _notes(test: LabelledJudgments, used_predictors: Sequence[Predictor]) -> Ite
         yield f"samples without a label, not used: {test.judgments.counted.unrated}"
 
 
-# ---- users by training size ------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class SizeGroup:
     """Users and the number of training samples of each."""
@@ -165,9 +162,6 @@ def size_groups(users: Collection[str], sizes: Mapping[str, int], groups: int) -
         by_group.setdefault(int(middle * groups / total), {})[user] = sizes[user]
         before += sizes[user]
     return list(map(SizeGroup, by_group.values()))
-
-
-# ---- files -----------------------------------------------------------------------------------------------------------
 
 
 def evaluate_continuity_file(

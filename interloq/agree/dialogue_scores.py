@@ -319,9 +319,6 @@ def extremes(rows: Sequence[DialogueScore], n: int, *, lower_is_better: bool | N
     return by_system
 
 
-# ---- ratings of whole dialogues --------------------------------------------------------------------------------------
-
-
 def rated_dialogues(scores: Iterable[Score], dialogues: Sequence[Dialogue]) -> tuple[list[Score], list[Sample]]:
     """Return scores of dialogues by each metric and by their number of turns, and the dialogues as rated items.
 

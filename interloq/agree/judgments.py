@@ -156,16 +156,12 @@ def _row(sample: Sample, ratings: Sequence[Rating]) -> _Row:
                 f"the rating {value:g} of {format_key(sample.key)} is too large to be averaged", hint="correct it"
             )
     missing = len(ratings) - len(usable)
-    return _Row(sample.key, context, sample.dialogue, find_rater(sample), _votes(usable), len(usable), missing)
-
-
-def _votes(usable: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     by_rater: dict[str, list[float]] = {}
     for rater, value in usable:
         by_rater.setdefault(rater, []).append(value)
     votes = [("", value) for value in by_rater.pop("", [])]
     votes += [(rater, sum(values) / len(values)) for rater, values in by_rater.items()]
-    return tuple(votes)
+    return _Row(sample.key, context, sample.dialogue, find_rater(sample), tuple(votes), len(usable), missing)
 
 
 def _check(rows: Sequence[_Row], aspect: str, role: str, seen: Counter[str]) -> None:

@@ -28,10 +28,7 @@ class MetaOptions:
 
     samples: str | Path | None = option(None, "the rated samples: JSONL, CSV or TSV", path=True, metavar="SAMPLES")
     dialogues: Sequence[str | Path] = option(
-        (),
-        "rated dialogues instead, whose utterances were scored (interloq play samples)",
-        path=True,
-        metavar="FILE",
+        (), "rated dialogues instead, whose utterances were scored (interloq play samples)", path=True, metavar="FILE"
     )
     aspects: Sequence[str] = option(
         (), "a rated aspect, or all of them: all (default overall)", flag="--aspect", metavar="NAME"

@@ -104,9 +104,6 @@ def _check_ids(columns: Mapping[str, Array], stray: Mapping[str, Sequence[Key]],
         )
 
 
-# ---- values of sets --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SetColumn:
     """A metric's scores of samples, and its value for any set of them."""

@@ -100,9 +100,6 @@ def order_accuracy(systems: Sequence[str], scores: Array, human: Mapping[str, fl
     return Estimate(share, len(agrees), beta_interval(share, len(known) // 2))
 
 
-# ---- ratings as scores -----------------------------------------------------------------------------------------------
-
-
 def rating_scores(records: Iterable[Sample | Dialogue], *, aspect: str, role: str = "") -> Iterator[Score]:
     """Yield mean ratings of replies, or of systems in dialogues; unrated ones are unscored. The role '' means any role.
 

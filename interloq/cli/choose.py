@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
   interloq choose rated.jsonl
-  interloq choose rated.jsonl -m chrf -m "relevance(model='ready')" -o chosen.json
+  interloq choose rated.jsonl -m chrf -m "judge(model='ready')" -o chosen.json
   interloq choose rated_dialogues.jsonl --aspect satisfaction --no-blend
   interloq score replies.jsonl -m @chosen.json"""
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.score.parse_metrics import refuse_functions
 
     options = make_options(ChooseOptions, args)
@@ -51,7 +51,6 @@ def run(args: argparse.Namespace) -> int:
         console.print_json({**asdict(choice), "text": paper(choice)})
     elif args.output != "-":
         print_choice(choice, args.output)
-    return 0
 
 
 def print_choice(choice: Choice, output: str | None) -> None:

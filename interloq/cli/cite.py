@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "BibTeX")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.score.cite import cite_files
 
     cited = cite_files(args.scores)
@@ -28,4 +28,3 @@ def run(args: argparse.Namespace) -> int:
         print_json(cited.facts())
     else:
         print_line(cited.text())
-    return 0

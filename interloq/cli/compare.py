@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from interloq.compare.comparison import Comparison
 
 EXAMPLES = """\
-  interloq compare old.jsonl new.jsonl -m "relevance(model='ready')" -m length
+  interloq compare old.jsonl new.jsonl
+  interloq compare old.jsonl new.jsonl -m "judge(model='ready')" -m length
   interloq compare old_scores.jsonl new_scores.jsonl --samples old.jsonl --samples new.jsonl
-  interloq compare old_dialogues.jsonl new_dialogues.jsonl -m "relevance(model='ready')" --slice partner
+  interloq compare old_dialogues.jsonl new_dialogues.jsonl --slice partner
   interloq compare replies.jsonl replies.jsonl --old-system june --new-system july -m bleu --markdown summary.md
   interloq compare old.jsonl new.jsonl -m chrf -o comparison.json
   interloq compare old.jsonl new.jsonl --judge "llm_judge(endpoint='https://host/v1',model='name')" --max-calls 500"""
@@ -43,7 +44,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", type=arguments.OutputFile, metavar="FILE", help="also write a Markdown summary")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.compare.compare_file import compare_file
     from interloq.data.files.opening import write_json, write_text
     from interloq.terminal.result_tables import comparison_markdown
@@ -65,7 +66,6 @@ def run(args: argparse.Namespace) -> int:
         print_json(comparison.facts())
     elif "-" not in (args.output, args.markdown):
         print_comparison(comparison)
-    return 0
 
 
 def print_comparison(comparison: Comparison) -> None:

@@ -28,9 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     print_line(completion(program(), args.shell).rstrip())
-    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +83,6 @@ def _option(action: argparse.Action) -> Option:
         values = names("metric")
     help = (action.help or "").replace("%%", "%")
     return Option(tuple(action.option_strings), help, tuple(map(str, values)), action.nargs != 0)
-
-
-# ---- scripts ---------------------------------------------------------------------------------------------------------
 
 
 def completion(program: Command, shell: Shell) -> str:

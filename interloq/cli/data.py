@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_output(joining, "JSONL, also .gz .xz .zst; - for a pipe")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     actions = {
         "list": _list,
         "import": _import,
@@ -83,10 +83,10 @@ def run(args: argparse.Namespace) -> int:
         "to-label-studio": _write_tasks,
         "from-label-studio": _read_annotations,
     }
-    return actions[args.action](args)
+    actions[args.action](args)
 
 
-def _list(args: argparse.Namespace) -> int:
+def _list(args: argparse.Namespace) -> None:
     from interloq.data.sets.registry import DATASETS
 
     if args.json:
@@ -95,7 +95,7 @@ def _list(args: argparse.Namespace) -> int:
             entry = {"name": known.name, "aliases": known.aliases, "subsets": known.subsets}
             facts.append(entry | {"holds": known.holds, "paper": known.paper})
         print_json({"datasets": facts})
-        return 0
+        return
     aliases = []
     for known in DATASETS.values():
         print_line(f"{known.name}: {known.holds} ({known.paper})")
@@ -103,19 +103,17 @@ def _list(args: argparse.Namespace) -> int:
             print_line(f"    --subset {' | '.join(known.subsets)}")
         aliases += [f"{alias} = {known.name}" for alias in known.aliases]
     print_line(f"\nAlso known as: {', '.join(aliases)}")
-    return 0
 
 
-def _import(args: argparse.Namespace) -> int:
+def _import(args: argparse.Namespace) -> None:
     from interloq.data.sets.imports import import_dataset, import_names
 
     names = import_names(args.dataset, arguments.make_options(UserIdOptions, args))
     facts = import_dataset(args.dataset, args.output, path=args.path, subset=args.subset, names=names)
     _show(facts, args, f"of {facts['dataset']} {args.subset}".strip())
-    return 0
 
 
-def _check(args: argparse.Namespace) -> int:
+def _check(args: argparse.Namespace) -> None:
     from interloq.score.check_file import check_file
 
     bad = BadLineReporter()
@@ -130,10 +128,9 @@ def _check(args: argparse.Namespace) -> int:
     _show({**counts, "bad_lines": bad.count, "notes": [asdict(note) for note in notes]}, args, f"in {args.file}")
     if not args.json:
         print_notes(notes)
-    return 0
 
 
-def _convert(args: argparse.Namespace) -> int:
+def _convert(args: argparse.Namespace) -> None:
     bad = BadLineReporter()
     counts = convert_file(
         args.file,
@@ -144,10 +141,9 @@ def _convert(args: argparse.Namespace) -> int:
     )
     bad.close()
     _show({**counts, "bad_lines": bad.count}, args, f"of {args.file}")
-    return 0
 
 
-def _merge(args: argparse.Namespace) -> int:
+def _merge(args: argparse.Namespace) -> None:
     from interloq.data.records.merge_file import merge_file
 
     with reading(args) as read_options:
@@ -158,19 +154,17 @@ def _merge(args: argparse.Namespace) -> int:
         what = f"{count(facts['unknown'], 'rating')} of unknown items or systems not added"
         print_stderr(f"interloq: {what}, such as {named}")
     if args.output == "-":
-        return 0
+        return
     if args.json:
         print_json(facts)
     else:
         added = f"{count(facts['added'], 'rating')} added, {facts['repeated']:,} there already"
         print_line(f"{args.output}: {count(facts['records'], facts['kind'].removesuffix('s'))}, {added}")
-    return 0
 
 
-def _lines(args: argparse.Namespace) -> int:
+def _lines(args: argparse.Namespace) -> None:
     facts = lines_file(args.responses, args.output, arguments.make_options(LineFiles, args))
     _show(facts, args, f"of {count(len(args.responses), 'file')}")
-    return 0
 
 
 def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:
@@ -198,9 +192,6 @@ def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:
         print_line(f"bad lines: {facts['bad_lines']}")
 
 
-# ---- Label Studio ----------------------------------------------------------------------------------------------------
-
-
 def _add_label_studio(actions: Any) -> None:
     writing = actions.add_parser("to-label-studio", help="write samples or dialogues as tasks for Label Studio")
     arguments.add_input(writing, "file", "FILE", "samples or dialogues")
@@ -220,17 +211,16 @@ def _add_label_studio(actions: Any) -> None:
         arguments.add_json(action, "a line")
 
 
-def _write_tasks(args: argparse.Namespace) -> int:
+def _write_tasks(args: argparse.Namespace) -> None:
     facts = label_studio_file(args.file, args.output, arguments.make_options(LabelStudioOptions, args))
     if args.json:
         print_json(facts)
     else:
         print_line(f"{args.output}: {count(facts['tasks'], 'task')}; configuration in {facts['config']}")
         print_line(f"keep {facts['key']} from annotators: it names the systems")
-    return 0
 
 
-def _read_annotations(args: argparse.Namespace) -> int:
+def _read_annotations(args: argparse.Namespace) -> None:
     from interloq.web.studies.label_studio_answers import label_studio_answers
 
     names = arguments.make_options(UserIdOptions, args).pseudonyms()
@@ -239,7 +229,7 @@ def _read_annotations(args: argparse.Namespace) -> int:
         print_stderr(f"interloq: {count(n, 'result')} of type {type!r} not imported")
     mark_incomplete(facts["skipped"])
     if args.output == "-":
-        return 0
+        return
     if args.json:
         print_json(facts)
     else:
@@ -247,4 +237,3 @@ def _read_annotations(args: argparse.Namespace) -> int:
         if facts["cancelled"]:
             text += f"; {count(facts['cancelled'], 'annotation')} skipped as cancelled"
         print_line(text)
-    return 0

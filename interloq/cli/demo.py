@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.demo.steps import demo_steps
 
     for part in demo_steps(Path(args.output), args.language):
@@ -44,7 +44,6 @@ def run(args: argparse.Namespace) -> int:
             print_line(part)
         else:
             _run(part, quiet=args.quiet)
-    return 0
 
 
 def _run(step: DemoStep, *, quiet: bool) -> None:

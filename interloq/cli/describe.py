@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "text")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.describe import describe, describe_all
 
     if args.name:
@@ -38,16 +38,15 @@ def run(args: argparse.Namespace) -> int:
                 print_line("")
                 rows = [[s.name, s.type.replace("`", ""), s.default, s.help] for s in description.settings]
                 _print_columns([["field", "type", "default", "meaning"], *rows])
-        return 0
+        return
     descriptions = describe_all()
     if args.json:
         print_json([asdict(description) for description in descriptions])
-        return 0
+        return
     for kind, group in groupby(descriptions, key=lambda description: description.kind):
         print_line(f"{kind}s:")
         _print_columns([["  " + description.name, description.summary] for description in group])
     print_line("See `interloq describe NAME` for details.")
-    return 0
 
 
 def _print_columns(rows: list[list[str]]) -> None:

@@ -149,14 +149,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "text")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     installed = installation()
     mark_incomplete(not installed.is_sound)
     if args.json:
         print_json(installed.facts())
     else:
         print_installation(installed)
-    return 0
 
 
 def print_installation(installed: Installation) -> None:
@@ -192,9 +191,6 @@ def _print_metrics(installed: Installation) -> None:
     for command in dict.fromkeys(missing for missing in installed.metrics.values() if missing):
         names = ", ".join(name for name, missing in installed.metrics.items() if missing == command)
         print_line(f"  {names}: {command}")
-
-
-# ---- what is installed -----------------------------------------------------------------------------------------------
 
 
 def installation() -> Installation:

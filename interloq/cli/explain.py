@@ -36,14 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     with reading(args) as read_options:
         explained = explain_file(args.id, args.samples, make_options(ExplainOptions, args), reading=read_options)
     if args.json:
         print_json(explained.facts())
     else:
         print_explained(explained)
-    return 0
 
 
 def print_explained(explained: Explained) -> None:

@@ -35,19 +35,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.retrieve.extend import extend_file
 
     options, progress = make_options(ExtendOptions, args), stage_progress(quiet=args.quiet)
     with reading(args) as read_options:
         facts = extend_file(args.samples, args.output, options, reading=read_options, progress=progress)
     if args.output == "-":
-        return 0
+        return
     if args.json:
         print_json({"output": args.output, **facts})
     else:
         print_extended(args.output, facts, options.k)
-    return 0
 
 
 def print_extended(output: str, facts: dict[str, Any], k: int) -> None:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from interloq.compare.gate.gate import Gate
 
 EXAMPLES = """\
-  interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.02
-  interloq gate old.jsonl new.jsonl -m chrf -m "relevance(model='ready')" --margin chrf=0.02 --margin 0.1
-  interloq gate new.jsonl -m "relevance(model='ready')" --baseline baseline.jsonl --bless
+  interloq gate old.jsonl new.jsonl --margin 0.02
+  interloq gate old.jsonl new.jsonl -m chrf -m "judge(model='ready')" --margin chrf=0.02 --margin 0.1
+  interloq gate new.jsonl --baseline baseline.jsonl --bless
   interloq gate new.jsonl --baseline baseline.jsonl --margin 0.02 --junit gate.xml --markdown gate.md
-  interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.1 --rated rated.jsonl
-  interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.1 --meta meta.json
-  interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.05 --slice topic --slices no-regression
+  interloq gate old.jsonl new.jsonl --margin 0.1 --rated rated.jsonl
+  interloq gate old.jsonl new.jsonl --margin 0.1 --meta meta.json
+  interloq gate old.jsonl new.jsonl --margin 0.05 --slice topic --slices no-regression
   interloq gate old_scores.jsonl new_scores.jsonl --margin 0.02 --repeat new_scores_again.jsonl"""
 
 

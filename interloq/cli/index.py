@@ -50,15 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     searching.add_argument("-k", type=int, default=15, metavar="N", help="number of pairs (default 15)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     actions = {"build": _add_pairs, "add": _add_pairs, "info": _info, "search": _search}
-    return actions[args.action](args)
+    actions[args.action](args)
 
 
-# ---- building --------------------------------------------------------------------------------------------------------
-
-
-def _add_pairs(args: argparse.Namespace) -> int:
+def _add_pairs(args: argparse.Namespace) -> None:
     """Build an index, or add to one."""
     from interloq.retrieve.index import add_files, index_files, open_index
 
@@ -76,33 +73,25 @@ def _add_pairs(args: argparse.Namespace) -> int:
         print_json({"index": index.store.where, "pairs": len(index.store), "files": files})
     else:
         print_added(index, added)
-    return 0
 
 
 def print_added(index: Index, added: Sequence[AddedFile]) -> None:
     """Print what was added to an index, and how many pairs it has now."""
     for facts in added:
-        print_line(_format_added(facts))
+        if facts.before and not facts.added:
+            text = f"{facts.file}: already in the index ({count(facts.before, 'pair')}); nothing added"
+        elif facts.before:
+            text = f"{facts.file}: resumed after {count(facts.before, 'pair')}, {facts.added:,} added"
+        else:
+            text = f"{facts.file}: {count(facts.added, 'pair')} added"
+        excluded = sum(facts.excluded.values())
+        if excluded:
+            text += f", {excluded:,} excluded that overlap test samples"
+        print_line(text)
     print_line(f"{index.store.where}: {count(len(index.store), 'pair')}")
 
 
-def _format_added(facts: AddedFile) -> str:
-    if facts.before and not facts.added:
-        text = f"{facts.file}: already in the index ({count(facts.before, 'pair')}); nothing added"
-    elif facts.before:
-        text = f"{facts.file}: resumed after {count(facts.before, 'pair')}, {facts.added:,} added"
-    else:
-        text = f"{facts.file}: {count(facts.added, 'pair')} added"
-    excluded = sum(facts.excluded.values())
-    if excluded:
-        text += f", {excluded:,} excluded that overlap test samples"
-    return text
-
-
-# ---- reading ---------------------------------------------------------------------------------------------------------
-
-
-def _info(args: argparse.Namespace) -> int:
+def _info(args: argparse.Namespace) -> None:
     from interloq.registry import spec
     from interloq.retrieve.index import open_index
 
@@ -120,7 +109,7 @@ def _info(args: argparse.Namespace) -> int:
     }
     if args.json:
         print_json(facts)
-        return 0
+        return
     size = f", {facts['bytes'] / 1e6:,.1f} MB" if facts["bytes"] else ""
     print_line(f"{index.store.where}: {count(facts['pairs'], 'pair')}{size}")
     print_line(f"retriever: {facts['retriever']} ({facts['built_with']})")
@@ -130,7 +119,6 @@ def _info(args: argparse.Namespace) -> int:
         recall = f"recall@15 {facts['recall']:.3f} measured, target {facts['wanted_recall']}"
         print_line(f"search: approximate, {recall}")
     print_table("", ["source", "pairs"], [[name, f"{n:,}"] for name, n in facts["sources"].items()])
-    return 0
 
 
 def _size(address: str) -> int:
@@ -140,7 +128,7 @@ def _size(address: str) -> int:
     return sum(path.stat().st_size for path in Path(address).rglob("*") if path.is_file())
 
 
-def _search(args: argparse.Namespace) -> int:
+def _search(args: argparse.Namespace) -> None:
     from interloq.data.records.jsonl import to_json
     from interloq.retrieve.index import open_index
     from interloq.retrieve.retriever import Query
@@ -149,10 +137,9 @@ def _search(args: argparse.Namespace) -> int:
     (hits,) = open_index(args.index).search([query], args.k)
     if args.json:
         print_json({"hits": [{"score": hit.score, **to_json(hit.pair)} for hit in hits]})
-        return 0
+        return
     for place, hit in enumerate(hits, start=1):
         utterance, response = (" ".join(text.split()) for text in (hit.pair.utterance, hit.pair.response))
         print_line(f"{place:>3}. {number(hit.score)}  {utterance}\n     → {response}  [{hit.pair.id}]")
     if not hits:
         print_line("nothing found: the text has nothing in common with the index")
-    return 0

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`interloq VERB …`: runs the verb, and turns errors into one line and an exit code.
 
-Exit codes: 0 all of the input was used; 1 the verb finished, but something was left out or failed (lines set aside,
-dialogues without an answer, nothing to score); 2 it could not start (usage, missing file, missing extra). `gate` never
-exits with 1, and adds 3 (regression) and 4 (undecided).
+docs/command-line.md lists the exit codes.
 
 Any error other than an InterloqError is a bug: one line is printed that names a file with the traceback. If it passed
 through a metric given as FILE.py:NAME, the metric's line is named instead.
 
-A verb's module has EXAMPLES, `add_arguments(parser)` and `run(args) -> int`; only the module of this verb is imported.
+A verb's module has EXAMPLES, `add_arguments(parser)` and `run(args)`; only the module of this verb is imported. `run`
+returns an exit code only if it has codes of its own, as `gate` has.
 """
 
 from __future__ import annotations
@@ -134,12 +133,12 @@ def _dispatch(arguments: list[str]) -> int:
     return exit_code(lambda: _run(verb, rest))
 
 
-def _run(verb: str, arguments: Sequence[str]) -> int:
+def _run(verb: str, arguments: Sequence[str]) -> int | None:
     args = verb_parser(verb, next(iter(arguments), "")).parse_args(arguments)
     check_paths(args)
     with table_format(getattr(args, "table_format", "text")), verb_output(getattr(args, "output", None)):
         try:
-            code: int = importlib.import_module(f"interloq.cli.{verb}").run(args)
+            code: int | None = importlib.import_module(f"interloq.cli.{verb}").run(args)
         except ModuleNotFoundError as error:
             from interloq.cli.doctor import missing_dependency
 

@@ -80,22 +80,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     if args.preferences and args.scores:
         # options about ratings have no effect on preferences
         for name in ("samples", "dialogues", "aspects", "role", "labels", "list_aspects", "train", "dev"):
             if getattr(args, name):
                 option = "--aspect" if name == "aspects" else f"--{name.replace('_', '-')}"
                 raise InputError(f"{option} has no effect beside --preferences", hint=f"omit {option} or --preferences")
-        return _agree_with_preferences(args)
+        _agree_with_preferences(args)
+        return
     if not (args.samples or args.dialogues):
         raise InputError("no rated samples or dialogues given", hint="add --samples FILE or --dialogues FILE")
     if args.list_aspects:
-        return _list_aspects(args)
+        _list_aspects(args)
+        return
     if not args.scores:
         raise InputError("no score file given", hint="make one: interloq score SAMPLES -m METRIC -o scores.jsonl")
     if args.labels:
-        return _evaluate_labels(args)
+        _evaluate_labels(args)
+        return
     if args.train or args.dev:
         raise InputError("--train and --dev are only used with --labels", hint="add --labels, or omit them")
     from interloq.agree.meta_file import meta_file
@@ -109,10 +112,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         for table in tables.values():
             print_agreement(table, args.adjust, args.coefficient, sort=args.sort)
-    return 0
-
-
-# ---- tables ----------------------------------------------------------------------------------------------------------
 
 
 def print_agreement(table: MetaTable, adjust: str, coefficient: str, *, sort: str = "agreement") -> None:
@@ -238,7 +237,7 @@ def _spreads(spreads: Mapping[str, Spread], coefficients: Sequence[str], *, unit
     return [*cells, count(n, unit) if unit else str(n)]
 
 
-def _list_aspects(args: argparse.Namespace) -> int:
+def _list_aspects(args: argparse.Namespace) -> None:
     from interloq.agree.judgments import aspects
 
     with reading(args) as read_options:
@@ -257,13 +256,9 @@ def _list_aspects(args: argparse.Namespace) -> int:
         print_table("", ["aspect", "samples", "judgments", "not applicable"], rows)
     else:
         print_line("no ratings")
-    return 0
 
 
-# ---- preferences -----------------------------------------------------------------------------------------------------
-
-
-def _agree_with_preferences(args: argparse.Namespace) -> int:
+def _agree_with_preferences(args: argparse.Namespace) -> None:
     """Print how often metrics prefer the reply that people preferred."""
     from interloq.rank.human_preferences import preference_agreement_files
 
@@ -273,20 +268,16 @@ def _agree_with_preferences(args: argparse.Namespace) -> int:
         )
     if args.json:
         print_json([asdict(agreement) for agreement in agreements])
-        return 0
+        return
     rows = []
     for agreement in agreements:
         counts = [str(n) for n in (agreement.n, agreement.ties, agreement.unscored)]
         rows.append([agreement.metric, agreement.aspect, number(agreement.share), interval(agreement.ci), *counts])
     columns = ["metric", "aspect", "prefers the winner", "95 % interval", "n", "ties", "unscored"]
     print_table("agreement with people's preferences", columns, rows)
-    return 0
 
 
-# ---- labels ----------------------------------------------------------------------------------------------------------
-
-
-def _evaluate_labels(args: argparse.Namespace) -> int:
+def _evaluate_labels(args: argparse.Namespace) -> None:
     """Print how well scores predict labels."""
     for flag in flags_of(make_options(MetaOptions, args)):
         if flag.name in NOT_WITH_LABELS and flag.default != getattr(MetaOptions(), flag.name):
@@ -311,7 +302,6 @@ def _evaluate_labels(args: argparse.Namespace) -> int:
         print_json(asdict(table))
     else:
         print_labels(table.with_labels())
-    return 0
 
 
 def print_labels(table: ContinuityTable) -> None:

@@ -20,10 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.demo.new_project import new_project
 
     names = new_project(args.folder, language=args.language)
     print_line(f"{args.folder}: {', '.join(names)}")
     print_line(f"Start with {args.folder}/README.md, or run: cd {args.folder} && make")
-    return 0

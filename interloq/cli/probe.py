@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   interloq probe chrf
   interloq probe "bleu(order=2,tokenizer='char')" --language ja
-  interloq probe "relevance(model='ready')" samples.jsonl --system human --json"""
+  interloq probe "judge(model='ready')" samples.jsonl --system human --json"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.score.probe import probe_file
 
     options = make_options(ProbeOptions, args)
@@ -44,7 +44,6 @@ def run(args: argparse.Namespace) -> int:
         print_json(probed.facts())
     else:
         print_probe(probed)
-    return 0
 
 
 def print_probe(probed: Probe) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SHOWN_TURNS = (1, 2, 5, 10, 20, 50)  # of survival curves
 EXAMPLES = """\
+  interloq rank dialogues.jsonl
   interloq rank scores.jsonl --dialogues dialogues.jsonl
   interloq rank scores.jsonl --dialogues dialogues.jsonl --by partner --human judged.csv
   interloq rank mine.jsonl theirs.jsonl --dialogues mine-dialogues.jsonl --dialogues their-dialogues.jsonl
@@ -36,7 +37,7 @@ EXAMPLES = """\
   interloq rank replies.jsonl --dialogues dialogues.jsonl --survival
   interloq rank rated-replies.jsonl --dialogues dialogues.jsonl --aspect continued --survival
   interloq rank preferences.jsonl --method bradley-terry"""
-SCORES_HELP = "score files of samples from `interloq play samples`"
+SCORES_HELP = "score files of samples from `interloq play samples`, or dialogues to score"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,13 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     options = make_options(RankOptions, args)
     from interloq.data.text.texts import kind_of
     from interloq.rank.rank_file import rank_file
 
     if args.scores[0] != "-" and kind_of(args.scores[0]) == "preferences":
-        return _rank_preferences(args, options)
+        _rank_preferences(args, options)
+        return
 
     with reading(args) as read_options:
         ranked = rank_file(args.scores, options, reading=read_options, progress=stage_progress(quiet=args.quiet))
@@ -62,10 +64,9 @@ def run(args: argparse.Namespace) -> int:
             print_line(f"not ranked by {metric}: {why}")
         for ranking in ranked.rankings:
             print_ranking(ranking)
-    return 0
 
 
-def _rank_preferences(args: argparse.Namespace, options: RankOptions) -> int:
+def _rank_preferences(args: argparse.Namespace, options: RankOptions) -> None:
     """Rank systems by the preferences in the files."""
     from interloq.rank.human_preferences import rank_preference_files
     from interloq.rank.ranking import format_range
@@ -76,7 +77,7 @@ def _rank_preferences(args: argparse.Namespace, options: RankOptions) -> int:
         rankings = rank_preference_files(args.scores, options, reading=read_options)
     if args.json:
         print_json([asdict(ranking) for ranking in rankings])
-        return 0
+        return
     for ranking in rankings:
         rows = []
         for s in ranking.systems:
@@ -89,10 +90,6 @@ def _rank_preferences(args: argparse.Namespace, options: RankOptions) -> int:
         print_line("note: the rank ranges of all systems hold together with a probability of 95 %")
         for note in ranking.notes:
             print_line(f"note: {note}")
-    return 0
-
-
-# ---- tables ----------------------------------------------------------------------------------------------------------
 
 
 def print_ranking(ranking: Ranking) -> None:

@@ -16,7 +16,7 @@ from interloq.terminal.console import MISSING, number, print_json, print_line, p
 EXAMPLES = """\
   interloq rate extended.jsonl --rater "gru(model='rater')" -o rated.jsonl
   interloq rate extended.jsonl --rater "gru(model='rater',mode='signed_max',gold='rated')" -o rated.jsonl
-  interloq rate extended.jsonl --rater "by(relevance(model='relevance'))" --best 5 --no-weights -o best.jsonl
+  interloq rate extended.jsonl --rater "by(judge(model='ready'))" --best 5 --no-weights -o best.jsonl
   interloq rate extended.jsonl --rater "human(ratings='ratings.jsonl',low=1,high=5)" -o rated.jsonl"""
 
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.rate.rate_file import rate_file
 
     options, progress = make_options(RateOptions, args), stage_progress(quiet=args.quiet)
@@ -37,12 +37,11 @@ def run(args: argparse.Namespace) -> int:
         facts = rate_file(args.samples, args.output, options, reading=read_options, progress=progress)
     mark_incomplete(facts["counts"].get("unknown_items"))
     if args.output == "-":
-        return 0
+        return
     if args.json:
         print_json({"output": args.output, **facts})
     else:
         print_rated(args.output, facts)
-    return 0
 
 
 def print_rated(output: str, facts: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.report.report_file import report_file
 
     options = make_options(ReportOptions, args)
@@ -45,7 +45,6 @@ def run(args: argparse.Namespace) -> int:
         print_json({"report": args.output, **counts, "warnings": [notice.text for notice in page.notices]})
     elif args.output != "-":
         print_report(args.output, report)
-    return 0
 
 
 def print_report(output: str, report: Report) -> None:

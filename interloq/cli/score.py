@@ -64,9 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     if args.list:
-        return _list(args)
+        _list(args)
+        return
     from interloq.score.score_file import score_file
 
     if not args.samples:
@@ -92,7 +93,6 @@ def run(args: argparse.Namespace) -> int:
         console.print_json(facts)
     elif args.output != "-":
         print_scored(scored, by_system=not args.metric)
-    return 0
 
 
 def print_scored(scored: Scored, *, by_system: bool = False) -> None:
@@ -148,7 +148,7 @@ def _print_reasons(results: Sequence[Mapping[str, Result]], shown: Mapping[str, 
         console.print_line(f"unscored: {reason} ({count(n, 'sample')})")
 
 
-def _list(args: argparse.Namespace) -> int:
+def _list(args: argparse.Namespace) -> None:
     from interloq.needs import Needs
     from interloq.registry import facts, names
 
@@ -156,11 +156,10 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         listed = [{"name": name, "needs": needs} for name, needs in metrics.items()]
         console.print_json({"metrics": listed, "tokenizers": names("tokenizer")})
-        return 0
+        return
     width = max(map(len, metrics))
     console.print_line(f"{'metric':<{width}}  needs")
     for name, needs in metrics.items():
         console.print_line(f"{name:<{width}}  {Needs(**needs).line() if needs else 'see its package'}")
     console.print_line("If something a metric needs is missing, the error message says how to get it.")
     console.print_line(f"\ntokenizers: {', '.join(names('tokenizer'))}")
-    return 0

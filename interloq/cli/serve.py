@@ -54,9 +54,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_add(actions.add_parser("add", help="add a task with the records of a file"))
     _add_invite(actions.add_parser("invite", help="print invitation links; each is for one person"))
     _add_export(actions.add_parser("export", help="write what people entered as a file that every verb reads"))
-    _add_forget(actions.add_parser("forget", help="delete a person with everything that they entered"))
-    _add_backup(actions.add_parser("backup", help="write a study to a file, also while it is served"))
-    _add_restore(actions.add_parser("restore", help="make a study from a backup"))
+    forget = actions.add_parser("forget", help="delete a person with everything that they entered")
+    _add_study(forget)
+    forget.add_argument("person", metavar="PERSON", help="id of a participant, or rater in an exported file")
+    arguments.add_options(forget, ExportOptions, only=("secret",))
+    forget.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    _add_json(forget)
+    backup = actions.add_parser("backup", help="write a study to a file, also while it is served")
+    _add_study(backup)
+    backup.add_argument("file", type=arguments.OutputFile, metavar="FILE", help="a copy; rows if it is named .jsonl")
+    _add_json(backup)
+    restore = actions.add_parser("restore", help="make a study from a backup")
+    restore.add_argument("file", type=arguments.InputPath, metavar="FILE", help="a file from `interloq serve backup`")
+    restore.add_argument("study", metavar="STUDY", help="a new file, or an empty PostgreSQL database")
+    _add_json(restore)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -107,26 +118,6 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_json(parser)
 
 
-def _add_forget(parser: argparse.ArgumentParser) -> None:
-    _add_study(parser)
-    parser.add_argument("person", metavar="PERSON", help="id of a participant, or rater in an exported file")
-    arguments.add_options(parser, ExportOptions, only=("secret",))
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    _add_json(parser)
-
-
-def _add_backup(parser: argparse.ArgumentParser) -> None:
-    _add_study(parser)
-    parser.add_argument("file", type=arguments.OutputFile, metavar="FILE", help="a copy; rows if it is named .jsonl")
-    _add_json(parser)
-
-
-def _add_restore(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=arguments.InputPath, metavar="FILE", help="a file from `interloq serve backup`")
-    parser.add_argument("study", metavar="STUDY", help="a new file, or an empty PostgreSQL database")
-    _add_json(parser)
-
-
 def _add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="a file, such as study.db, or postgresql://user@host/name")
 
@@ -135,7 +126,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
     arguments.add_json(parser, "a line")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     for package in NEEDED:
         try:
             importlib.import_module(package)
@@ -147,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
         from interloq.web.serve import serve_demo
 
         serve_demo(PORT if args.demo_port is None else args.demo_port, say=print_line)
-        return 0
+        return
     if args.demo_port is not None:
         raise InputError(f"--port before {args.action} is the port of the demo", hint=f"put it after {args.action}")
     from interloq.web.studies.backup import reporting_damage
@@ -156,23 +147,23 @@ def run(args: argparse.Namespace) -> int:
         from interloq.web.studies.backup import restore
 
         facts = restore(args.file, args.study)
-        return _print(args, {"study": args.study, **facts}, [f"{args.study}: {count(len(facts['tasks']), 'task')}"])
+        _print(args, {"study": args.study, **facts}, [f"{args.study}: {count(len(facts['tasks']), 'task')}"])
+        return
     actions = {"run": _run, "add": _add, "invite": _invite, "export": _export, "forget": _forget, "backup": _backup}
     with reporting_damage(args.study):
-        return actions[args.action](args)
+        actions[args.action](args)
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> None:
     from interloq.web.serve import run as serve
 
     if args.trust_administrators:
         args.trust = print_stderr
     address = arguments.make_options(ServerAddress, args, proxy=args.proxy)
     serve(args.study, address, arguments.make_options(ServeOptions, args), say=print_line)
-    return 0
 
 
-def _add(args: argparse.Namespace) -> int:
+def _add(args: argparse.Namespace) -> None:
     from interloq.web.studies.task_file import add_to_study, task_settings
     from interloq.web.studies.tasks import Workload
 
@@ -184,25 +175,24 @@ def _add(args: argparse.Namespace) -> int:
         print_stderr(f"warning: {facts['warning']}")
     if args.json:
         print_json(facts)
-        return 0
+        return
     made = f"{count(facts['items'], 'item')} and {count(facts['checks'], 'check')}"
     source = f" from {count(facts['records'], 'record')}" if args.file else ""
     needed = Workload(**facts["needs"])
     print_line(f"task {facts['task']}: {made}{source}")
     print_line(f"it needs {needed}")
     print_line(f"invite people: interloq serve invite {args.study} {facts['task']} -n {needed.people}")
-    return 0
 
 
-def _invite(args: argparse.Namespace) -> int:
+def _invite(args: argparse.Namespace) -> None:
     from interloq.web.serve import invitation_links
 
     address, options = arguments.make_options(ServerAddress, args), arguments.make_options(InvitationOptions, args)
     links = invitation_links(args.study, args.task, address, options)
-    return _print(args, {"links": links}, links)
+    _print(args, {"links": links}, links)
 
 
-def _export(args: argparse.Namespace) -> int:
+def _export(args: argparse.Namespace) -> None:
     from interloq.web.studies.export import export_study
 
     facts = export_study(args.study, args.task, args.output, arguments.make_options(ExportOptions, args))
@@ -214,11 +204,11 @@ def _export(args: argparse.Namespace) -> int:
     if earlier := facts.get("earlier_ratings"):
         line += f" and {count(earlier, 'rating')} from before the study"
     if args.output == "-":
-        return 0
-    return _print(args, {"output": args.output, **facts}, [line])
+        return
+    _print(args, {"output": args.output, **facts}, [line])
 
 
-def _forget(args: argparse.Namespace) -> int:
+def _forget(args: argparse.Namespace) -> None:
     from interloq.web.studies.forget import forget_in_study
 
     if not args.yes:
@@ -231,20 +221,19 @@ def _forget(args: argparse.Namespace) -> int:
         lines += ["not changed:", *(f"- {one}" for one in forgotten.exports)]
         lines += ["- backups, copies of exported files, and tasks made from them in other studies"]
     facts = {"removed": forgotten.people, "copies": forgotten.items, "not_changed": forgotten.exports}
-    return _print(args, facts, lines)
+    _print(args, facts, lines)
 
 
-def _backup(args: argparse.Namespace) -> int:
+def _backup(args: argparse.Namespace) -> None:
     from interloq.web.studies.backup import backup
 
     facts = backup(args.study, args.file)
-    return _print(args, {"output": args.file, **facts}, [f"{args.file}: {count(len(facts['tasks']), 'task')}"])
+    _print(args, {"output": args.file, **facts}, [f"{args.file}: {count(len(facts['tasks']), 'task')}"])
 
 
-def _print(args: argparse.Namespace, facts: Mapping[str, Any], lines: Sequence[str]) -> int:
+def _print(args: argparse.Namespace, facts: Mapping[str, Any], lines: Sequence[str]) -> None:
     if args.json:
         print_json(facts)
-        return 0
+        return
     for line in lines:
         print_line(line)
-    return 0

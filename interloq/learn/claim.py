@@ -66,8 +66,7 @@ def _begin(folder: Path, work: Path, job: str, *, started: bool, others: str) ->
     """Resume this job, or replace another one that has no work worth keeping."""
     if started and not (work / JOB).is_file():
         raise InputError(
-            f"{folder} contains an unfinished job of an earlier version",
-            hint=f"remove {folder} and start over",
+            f"{folder} contains an unfinished job of an earlier version", hint=f"remove {folder} and start over"
         )
     if _job(work / JOB) == job:
         return

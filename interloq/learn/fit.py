@@ -184,8 +184,6 @@ class _Fit:
             f"dev {last['dev_loss']:.4f}{better}; {rate:,.0f} examples/s, at most {format_duration(left)} left"
         )
 
-    # ---- steps -------------------------------------------------------------------------------------------------------
-
     def _step(self, group: list[tuple[int, Any]]) -> torch.Tensor:
         """Take an optimizer step on the mean loss of some batches; return their summed loss."""
         examples = sum(n for n, _ in group)
@@ -248,8 +246,6 @@ class _Fit:
         if self.processes.device.type != "cuda":
             return prepared
         return map_tensors(prepared, torch.Tensor.pin_memory)
-
-    # ---- checkpoints -------------------------------------------------------------------------------------------------
 
     def _save(self) -> None:
         self.state.loss = float(self.loss)

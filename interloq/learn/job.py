@@ -5,16 +5,8 @@ A job provides settings, examples and a task; `train` does the rest. It claims t
 prepare the examples in `<folder>/work`, trains, saves the model and removes the temporary files. If run again, it
 resumes after the last completed stage or checkpoint. The facts file is written last: it marks the model as complete.
 
-The calls of a run, in order:
-
-1. `train(job, folder)`: `Processes.join` joins the processes of the run, `fix_threads` fixes the number of threads.
-2. `claim` (first process): lock the folder; refuse it if it belongs to another job, stop if this job is done.
-3. `job.prepare(run)` (first process): write the examples to `<folder>/work`.
-4. `job.fit_task(run)`: `job.task(run)` builds the network and opens the examples, `job.fit` calls `fit.fit`, the loop:
-   per epoch `task.batches`, per batch `task.prepare` and `task.loss`, then the dev loss and a checkpoint.
-5. `job.facts(task, run, curve)` (first process): measure the trained network; its calibration goes to its own file.
-6. `job.save(...)` (first process): extra files, learning curve, weights, and the facts last.
-7. `clear_work` removes `<folder>/work`; `job.verdict(facts)` is reported; `job.read(folder)` returns the facts.
+`train` calls a job's methods in the order in which they are defined below: `prepare`, `task`, `facts` and `save`. Only
+the first of several processes prepares, measures and saves. docs/a-run.md follows a network through the modules.
 """
 
 from __future__ import annotations
@@ -74,8 +66,6 @@ class Job(ABC, Generic[AnyTask]):
     smaller: ClassVar[str] = "use a smaller batch, or a machine with more memory"
     facts_file: ClassVar[str] = FACTS
 
-    # ---- what each job defines ---------------------------------------------------------------------------------------
-
     @property
     @abstractmethod
     def kind(self) -> str:
@@ -132,8 +122,6 @@ class Job(ABC, Generic[AnyTask]):
         """Return facts of a trained folder."""
         return read_facts(folder, kind=self.kind)
 
-    # ---- what all jobs share -----------------------------------------------------------------------------------------
-
     @property
     def name(self) -> str:
         """Id of everything that affects the result."""
@@ -148,13 +136,7 @@ class Job(ABC, Generic[AnyTask]):
     def fit(self, task: AnyTask, run: Run) -> Curve:
         """Train the task's network, then round its weights as they are stored."""
         curve = fit(
-            task,
-            self.training,
-            run.work,
-            job=run.name,
-            device=run.device,
-            progress=run.progress,
-            report=run.report,
+            task, self.training, run.work, job=run.name, device=run.device, progress=run.progress, report=run.report
         )
         round_as_stored(task.network)
         return curve

@@ -50,7 +50,10 @@ class ContextReply(NetworkMetric):
 
     def unscorable(self, sample: Sample) -> str | None:
         if self.reads_all_turns:
-            return needs_turns(sample)
+            for turn in sample.context:
+                if turn.text.strip():
+                    return None
+            return NO_CONTEXT
         return needs_context(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
@@ -76,11 +79,3 @@ def knows_language(metric: Metric, sample: Sample) -> str | None:
 def needs_context(sample: Sample) -> str | None:
     """Return why a sample without an utterance to answer is unscored, or None."""
     return None if sample.context and sample.context[-1].text.strip() else NO_CONTEXT
-
-
-def needs_turns(sample: Sample) -> str | None:
-    """Return why a sample without any turn that has text is unscored, or None."""
-    for turn in sample.context:
-        if turn.text.strip():
-            return None
-    return NO_CONTEXT

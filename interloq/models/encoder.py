@@ -293,7 +293,12 @@ def probe(model: Any, layer: int, pad: int, where: str) -> Behaviour:
     except FAILURE as error:
         raise _not_an_encoder(model, where) from error
     cut = _cut(model, layer, alone)
-    return Behaviour(cut, _padding_is_safe(model, layer, pad, alone, cut=cut))
+    rows = _rows(model)
+    ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad)
+    mask = (torch.arange(ids.shape[1]) < torch.tensor(ROWS)[:, None]).long()
+    output = model(input_ids=ids, attention_mask=mask, output_hidden_states=not cut)
+    states = output.last_hidden_state if cut else output.hidden_states[layer]
+    return Behaviour(cut, all(_near(row[:length], own) for row, length, own in zip(states, ROWS, alone, strict=True)))
 
 
 def _rows(model: Any) -> list[torch.Tensor]:
@@ -333,15 +338,6 @@ def _layer_list(model: Any) -> torch.nn.ModuleList | None:
         if isinstance(part, torch.nn.ModuleList) and len(part) == model.config.num_hidden_layers:
             return part
     return None
-
-
-def _padding_is_safe(model: Any, layer: int, pad: int, alone: list[torch.Tensor], *, cut: bool) -> bool:
-    rows = _rows(model)
-    ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad)
-    mask = (torch.arange(ids.shape[1]) < torch.tensor(ROWS)[:, None]).long()
-    output = model(input_ids=ids, attention_mask=mask, output_hidden_states=not cut)
-    states = output.last_hidden_state if cut else output.hidden_states[layer]
-    return all(_near(row[:length], own) for row, length, own in zip(states, ROWS, alone, strict=True))
 
 
 def _near(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -18,9 +18,8 @@ FEW = 4  # networks kept in memory
 def load_model(asked_by: str, target: str, name: str, *, extra: str = "encoder", **options: Any) -> Any:
     """Return the cached result of `make(name, **options)` for a target `module:make`.
 
-    The result is made again if its folder has changed.
-
-    If torch or transformers is not installed, the error names `asked_by` and the extra that installs them.
+    It is made again if its folder has changed. If torch or transformers is not installed, the error names `asked_by`
+    and the extra that installs them.
     """
     module, _, made = target.partition(":")
     try:

@@ -173,7 +173,11 @@ def load_partly(folder: Path, kind: Any, *, hint: str) -> tuple[Any, list[str]]:
             network, loading_info = _load(kind, folder, options, hint)
     finally:
         transformers.logging.set_verbosity(verbosity)
-    check_weights(network, folder)
+    for name, tensor in network.state_dict().items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise InputError(
+                f"weights {name!r} contain NaN or infinity", hint="download the model again", where=str(folder)
+            )
     return network, sorted(loading_info["missing_keys"])
 
 
@@ -186,15 +190,6 @@ def _load(kind: Any, folder: Path, options: dict[str, Any], hint: str) -> tuple[
         made_for = kind.__name__.removeprefix("AutoModelFor")
         raise InputError(f"this model cannot be loaded for {made_for}", hint=hint, where=str(folder)) from error
     return network, loading_info
-
-
-def check_weights(network: torch.nn.Module, folder: Path) -> None:
-    """Refuse a network with NaN or infinite weights."""
-    for name, tensor in network.state_dict().items():
-        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise InputError(
-                f"weights {name!r} contain NaN or infinity", hint="download the model again", where=str(folder)
-            )
 
 
 def check_fit(words: int, network: Any, folder: Path) -> None:

@@ -65,19 +65,15 @@ def system_ratings(dialogue: Dialogue, system: str) -> list[Rating]:
     Ratings that name no system in a dialogue of several systems, or one that is not in the dialogue, are refused.
     """
     for rating in dialogue.ratings:
-        _check_rated_system(dialogue, rating)
-    return _clear_ratings(dialogue, system)
-
-
-def _check_rated_system(dialogue: Dialogue, rating: Rating) -> None:
-    names = sorted(set(dialogue.systems.values()))
-    if rating.system and rating.system not in names:
-        what = f"dialogue {dialogue.id!r} has a rating of {rating.system!r}, but its systems are {_format_names(names)}"
-        raise InputError(what, hint="name one of its systems in the rating")
-    if not rating.system and len(find_judged_systems(dialogue)) > 1:
+        names = sorted(set(dialogue.systems.values()))
         systems = _format_names(names)
-        what = f"dialogue {dialogue.id!r} has a rating that does not say which of its systems it is of: {systems}"
-        raise InputError(what, hint='name it in each rating: {"value": 4, "system": "…"}, or remove the rating')
+        if rating.system and rating.system not in names:
+            what = f"dialogue {dialogue.id!r} has a rating of {rating.system!r}, but its systems are {systems}"
+            raise InputError(what, hint="name one of its systems in the rating")
+        if not rating.system and len(find_judged_systems(dialogue)) > 1:
+            what = f"dialogue {dialogue.id!r} has a rating that does not say which of its systems it is of: {systems}"
+            raise InputError(what, hint='name it in each rating: {"value": 4, "system": "…"}, or remove the rating')
+    return _clear_ratings(dialogue, system)
 
 
 def _clear_ratings(dialogue: Dialogue, system: str) -> list[Rating]:

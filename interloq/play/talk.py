@@ -150,9 +150,6 @@ def kind_of(what: str) -> str:
     return what.rpartition(" at turn ")[0].split(":")[0] or what
 
 
-# ---- one dialogue in flight ------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Rules:
     repeats: int
@@ -221,9 +218,6 @@ class _Talk:
 
 def _plain_text(turn: Turn) -> str:
     return " ".join(turn.text.split()).casefold()
-
-
-# ---- all dialogues in flight -----------------------------------------------------------------------------------------
 
 
 class _Room:

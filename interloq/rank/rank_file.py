@@ -11,7 +11,7 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -25,10 +25,14 @@ from interloq.data.text.texts import kind_of
 from interloq.errors import InputError, short_repr
 from interloq.metrics.metric_names import find
 from interloq.play.dialogue_origin import common_origin
+from interloq.play.samples import samples, whole_dialogues
 from interloq.rank.rank import rank
 from interloq.rank.rank_options import RankOptions
 from interloq.rank.ranking import Ranking
 from interloq.records import Dialogue, Score
+from interloq.score.default_metrics import require_judge
+from interloq.score.evaluate import evaluate_all, evaluate_by_unit
+from interloq.score.parse_metrics import choose
 from interloq.score.scored_samples import ScoredSamples
 
 RATED = ("samples", "dialogues")  # kinds whose ratings can be ranked by
@@ -60,13 +64,17 @@ def rank_file(
 ) -> Rankings:
     """Rank systems by one metric of the score files, or by each metric with a direction; see `rank`.
 
+    `scores` may be dialogues instead: they are scored here with `options.metric`, by default the packaged judge.
     `options.human` is a file with people's score of each system; by default it is their mean rating in the dialogues,
     if these have ratings. `aspect` and `role` select the ratings of samples or dialogues that are given instead of
     scores.
     """
-    if not options.dialogues:
+    if options.dialogues:
+        scored = read_scored(scores, options.dialogues, aspect=options.aspect, role=options.role, reading=reading)
+    elif options.aspect is None and all(path != "-" and kind_of(path) == "dialogues" for path in scores):
+        scored = _score_dialogues(read_scored([], scores, reading=reading), options.metric, progress)
+    else:
         raise InputError("no dialogues given", hint="add --dialogues FILE, or rank a file of preferences")
-    scored = read_scored(scores, options.dialogues, aspect=options.aspect, role=options.role, reading=reading)
     people: Mapping[str, float] = {}
     if options.human:
         people = read_system_scores(options.human)
@@ -118,6 +126,18 @@ def read_scored(
     origin = common_origin({path: header(path) for path in files})
     played = list(reading.read_beside(dialogues, kind="dialogues"))
     return ScoredDialogues(_read_scores(scores, played, aspect, role, reading), played, origin.get("partners", ""))
+
+
+def _score_dialogues(read: ScoredDialogues, metric: str, progress: Progress) -> ScoredDialogues:
+    """Score the replies or dialogues that a metric judges, by default the packaged judge."""
+    units = {False: list(samples(read.dialogues)), True: list(whole_dialogues(read.dialogues))}
+    metric = metric or require_judge(units[False], "rank", of_dialogues=True)
+    (chosen,), _ = choose([metric])
+    with progress("scoring", None) as step:
+        (by_system,) = evaluate_by_unit(
+            [chosen.metric], lambda some, whole: evaluate_all(some, units[whole], n_bootstrap=0, progress=step)
+        )
+    return replace(read, scores=list(by_system[""].scores(chosen.name)))
 
 
 def _read_scores(

@@ -18,10 +18,10 @@ class RankOptions:
     dialogues: Sequence[str | Path] = option((), "the dialogues that were scored", path=True, metavar="FILE")
     metric: str = option(
         "",
-        "rank only by this metric or label",
+        "rank only by this metric or label; if SCORES are dialogues, score them with it",
         short="-m",
         metavar="SPEC",
-        shown="by each metric for which higher or lower is better",
+        shown="by each metric for which higher or lower is better; dialogues: judge(model='ready',aspect='dialogue')",
     )
     method: Literal["mean", "bradley-terry"] = option(
         "mean", "mean over dialogues, or strength from wins on shared occasions"

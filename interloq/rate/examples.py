@@ -91,9 +91,8 @@ class KeyedPairs:
     def boundary(self, share: float) -> np.uint64:
         """Return the key below which utterances are the dev part: about this share.
 
-        Each part has at least two utterances with two replies.
-
-        Keys are hashes, so an utterance is in the same part whatever the logs, unless the logs are tiny.
+        Each part has at least two utterances with two replies. Keys are hashes, so an utterance is in the same part
+        whatever the logs, unless the logs are tiny.
         """
         starts, sizes = self.groups()
         twice = self.utterances[starts[sizes >= 2]]
@@ -167,19 +166,14 @@ def _negatives(log: KeyedPairs, pool: Places, count: int, known: Keys, rng: np.r
             break
         drawn = pool[rng.integers(len(pool), size=(2, max(FEWEST, count - len(codes))))]
         first, second = drawn.min(axis=0), drawn.max(axis=0)
-        fine = _find_unrelated(log, first, second, known)
+        utterances, replies = (log.utterances[first], log.utterances[second]), (log.replies[first], log.replies[second])
+        fine: NDArray[np.bool_] = (utterances[0] != utterances[1]) & (replies[0] != replies[1])
+        for utterance, reply in zip(utterances, reversed(replies), strict=True):
+            wanted = _mix_keys(utterance, reply)
+            fine &= known[np.searchsorted(known, wanted).clip(max=len(known) - 1)] != wanted
         codes = np.unique(np.concatenate([codes, first[fine].astype(np.int64) << 32 | second[fine]]))
     codes = rng.permutation(codes)[:count]
     return np.stack([codes >> 32, codes & (2**32 - 1)], axis=1).astype(np.int32)
-
-
-def _find_unrelated(log: KeyedPairs, first: Places, second: Places, known: Keys) -> NDArray[np.bool_]:
-    utterances, replies = (log.utterances[first], log.utterances[second]), (log.replies[first], log.replies[second])
-    fine: NDArray[np.bool_] = (utterances[0] != utterances[1]) & (replies[0] != replies[1])
-    for utterance, reply in zip(utterances, reversed(replies), strict=True):
-        wanted = _mix_keys(utterance, reply)
-        fine &= known[np.searchsorted(known, wanted).clip(max=len(known) - 1)] != wanted
-    return fine
 
 
 def _mix_keys(utterances: Keys, replies: Keys) -> Keys:

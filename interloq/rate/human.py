@@ -146,7 +146,15 @@ def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, fl
     for rating in read(path, kind="ratings", strict=True):
         aspects.add(rating.aspect)
         if rating.aspect == aspect and rating.value is not None:
-            votes.setdefault((_item(rating, path, low, high), rating.system), []).append(rating)
+            if not rating.item:
+                raise InputError("a rating has no item", hint="write <sample id>/<index of the reference>", where=path)
+            if not low <= rating.value <= high:
+                raise InputError(
+                    f"the rating {rating.value:g} of {rating.item!r} is outside {low:g} to {high:g}",
+                    hint="fix it, or set low and high to the scale people used",
+                    where=path,
+                )
+            votes.setdefault((rating.item, rating.system), []).append(rating)
     if not votes:
         raise InputError(
             f"no usable rating of aspect {aspect!r}", hint=f"rated aspects: {', '.join(sorted(aspects))}", where=path
@@ -158,18 +166,6 @@ def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, fl
             all_votes = own_votes + votes.get((item, ""), [])
         weights[item, system] = 2 * (_mean(all_votes) - low) / (high - low) - 1
     return weights
-
-
-def _item(rating: Rating, path: str, low: float, high: float) -> str:
-    if not rating.item:
-        raise InputError("a rating has no item", hint="write <sample id>/<index of the reference>", where=path)
-    if rating.value is None or not low <= rating.value <= high:
-        raise InputError(
-            f"the rating {rating.value:g} of {rating.item!r} is outside {low:g} to {high:g}",
-            hint="fix it, or set low and high to the scale people used",
-            where=path,
-        )
-    return rating.item
 
 
 def _mean(ratings: Sequence[Rating]) -> float:

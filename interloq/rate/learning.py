@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,14 +30,6 @@ Ints = NDArray[np.int64]
 EXAMPLES = "examples"
 OTHERS = "other settings or other logs"  # for the error if the folder contains another job
 SMALLER = "choose another folder, fewer tokens, and more batches per step with accumulate"
-
-
-class LabelledBatch(Protocol):
-    """A batch ready for the network."""
-
-    @property
-    def labels(self) -> torch.Tensor:
-        """Labels of the examples' first triplets, then of their second triplets."""
 
 
 class RatingTask(ABC):
@@ -63,8 +55,8 @@ class RatingTask(ABC):
         """Return the tokens of each example that count for the size of a batch, from its texts' lengths [n, 4]."""
 
     @abstractmethod
-    def prepare(self, part: Part, examples: Ints) -> LabelledBatch:
-        """Return the batch of these examples."""
+    def prepare(self, part: Part, examples: Ints) -> Any:
+        """Return the batch of these examples; its `labels` are of their first triplets, then of their second ones."""
 
     @abstractmethod
     def logits(self, prepared: Any) -> torch.Tensor:

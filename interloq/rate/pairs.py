@@ -211,7 +211,16 @@ def write_examples(
     """
     folder = Path(folder).resolve()
     job = fingerprint(full_spec(settings), pieces.signature(), source, *parrots.parts.values())
-    if _is_made(folder, job):
+    # whether the folder contains these examples; a folder with anything else is refused
+    facts = _facts(folder)
+    if facts is None and not is_free(folder):
+        raise InputError(f"{folder} exists and contains other files", hint="choose another folder")
+    if facts is not None and facts.get("job") != job:
+        raise InputError(
+            f"{folder} contains examples with other settings, another vocabulary or other logs",
+            hint="use the same ones, choose another folder, or remove this one",
+        )
+    if facts is not None:
         return RaterPairs.load(folder)
     if not 0 < len(logs) <= LOGS:
         raise InputError(f"expected 1 to {LOGS} logs, got {len(logs)}")
@@ -233,9 +242,6 @@ def source_of(log: PairLog, examples: str | None) -> str:
     if facts is None:
         raise InputError("nothing to train on", hint="give files of pairs or dialogues, or --examples made from some")
     return str(facts["source"])
-
-
-# ---- examples --------------------------------------------------------------------------------------------------------
 
 
 def _draw(stream: Stream, folder: Path, settings: Examples, parrot_share: float, between: int | None) -> dict[str, Any]:
@@ -311,22 +317,6 @@ def _counts(log: KeyedPairs, places: slice, drawn: Side) -> dict[str, int]:
         "positives_over_cap": drawn.over_cap,
         "positives_without_negative": drawn.unmatched,
     }
-
-
-# ---- the folder ------------------------------------------------------------------------------------------------------
-
-
-def _is_made(folder: Path, job: str) -> bool:
-    """Return whether the folder contains these examples; a folder with anything else is refused."""
-    facts = _facts(folder)
-    if facts is None and not is_free(folder):
-        raise InputError(f"{folder} exists and contains other files", hint="choose another folder")
-    if facts is not None and facts.get("job") != job:
-        raise InputError(
-            f"{folder} contains examples with other settings, another vocabulary or other logs",
-            hint="use the same ones, choose another folder, or remove this one",
-        )
-    return facts is not None
 
 
 def _close(folder: Path, facts: dict[str, Any]) -> None:

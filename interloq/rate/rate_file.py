@@ -151,7 +151,13 @@ class Spool:
         foreign = bool(lines) and (not began or len(lines) > 1)  # another job's samples, or not a part file
         if foreign and not afresh:
             self._file.close()
-            raise self._make_refusal(began, job)
+            same = began.get("rater") == job["rater"]
+            other = "on other samples" if same else f"with {began.get('rater', 'something else')}"
+            raise InputError(
+                f"the file belongs to an unfinished run {other}",
+                hint="finish that run, or discard it with force",
+                where=str(self.path),
+            )
         self._file.cut(0)
         self._file.add(header_line("samples", {"job": dict(job)}))
 
@@ -176,15 +182,6 @@ class Spool:
     def close(self, *, finished: bool = False) -> None:
         """Close the part and keep it for the next run, unless it is empty or finished."""
         self._file.close(keep=self.held > 0 and not finished)
-
-    def _make_refusal(self, began: Mapping[str, str], job: Mapping[str, str]) -> InputError:
-        same = began.get("rater") == job["rater"]
-        other = "on other samples" if same else f"with {began.get('rater', 'something else')}"
-        return InputError(
-            f"the file belongs to an unfinished run {other}",
-            hint="finish that run, or discard it with force",
-            where=str(self.path),
-        )
 
 
 @contextmanager

@@ -101,9 +101,8 @@ def warning(loss: float) -> str:
 def parrot_warning(sources: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the warning about weights that reward repeating the utterance, or an empty text.
 
-    It is based on a rating's summary by source.
-
-    Good dev figures do not rule this out: the wrong replies that a rater learns from answer other utterances.
+    It is based on a rating's summary by source. Good dev figures do not rule this out: the wrong replies that a rater
+    learns from answer other utterances.
     """
     mean = sources.get("parrot", {}).get("mean")
     if mean is None or mean <= 0:

@@ -30,9 +30,6 @@ ATTEMPTS = 3  # edits per candidate
 KIND = "annotation"
 
 
-# ---- decisions: from a state and a step to the next state ------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class DecisionStep:
     """One decision: the candidate as it was kept, edited to, abandoned or chosen, and the predictions shown."""
@@ -110,9 +107,6 @@ def _edit_candidate(state: QueryState, text: str) -> QueryState:
 def _finish_if_done(state: QueryState, limit: int) -> QueryState:
     """Return the state, finished if there are enough references or no candidates."""
     return replace(state, finished=len(state.texts()) >= limit or not state.waiting)
-
-
-# ---- a session -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +213,6 @@ class Session:
             self._offer = predict_offer(self.model, self.current, self.states[self.current], self._vectors)
         return self._offer
 
-    # ---- decisions ---------------------------------------------------------------------------------------------------
-
     def keep(self) -> None:
         """Add the candidate to the references."""
         self._decide("keep")
@@ -263,8 +255,6 @@ class Session:
             self._vectors.clear()
         self.states[step.query], self._offer = state, None
         self.steps.append(step)
-
-    # ---- record ------------------------------------------------------------------------------------------------------
 
     def _resume(self, run: Mapping[str, Any]) -> None:
         """Repeat the steps of the record, or write its header."""

@@ -202,9 +202,6 @@ class _Rounds:
         return True
 
 
-# ---- record of results -----------------------------------------------------------------------------------------------
-
-
 class AugmentRecord:
     """A file of results for one process at a time; `resumed` counts results that were already in it."""
 

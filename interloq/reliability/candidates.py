@@ -58,9 +58,6 @@ def make_request(sample: Sample, replies: tuple[Reference, ...]) -> Request:
     return Request(tuple(turn.text for turn in sample.context), sample.references, replies)
 
 
-# ---- a log in memory -------------------------------------------------------------------------------------------------
-
-
 class JaccardSearch:
     """Finds the pairs of a log whose utterances share the largest part of their words with a query."""
 

@@ -109,11 +109,7 @@ class AgreementCurve:
 
 
 def curve(
-    queries: Sequence[RatedQuery],
-    metric: Any,
-    options: CurveOptions = DEFAULTS,
-    *,
-    step: Step = lambda _: None,
+    queries: Sequence[RatedQuery], metric: Any, options: CurveOptions = DEFAULTS, *, step: Step = lambda _: None
 ) -> AgreementCurve:
     """Compute both arms of the curve; `metric` is a metric or its spec.
 
@@ -166,9 +162,6 @@ def _remove_copies(query: RatedQuery) -> RatedQuery:
     return replace(query, replies=replies, ratings=query.ratings[others])
 
 
-# ---- sets of references ----------------------------------------------------------------------------------------------
-
-
 def _add_foreign(queries: Sequence[RatedQuery], number: int, seed: int) -> list[RatedQuery]:
     """Return queries with this many references of other queries added."""
     if not number:
@@ -203,9 +196,6 @@ def _draw_sets(
     return np.array(rows, dtype=np.int32)
 
 
-# ---- scores ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _ScoredQuery:
     """Replies of one query that have a rating and are scored with every set."""
@@ -235,9 +225,6 @@ def _score_again(queries: Sequence[RatedQuery], metric: Any, sets: Sequence[Memb
             samples += replace(query, references=texts).samples
         yield np.asarray(metric.value(metric.stats(samples)), dtype=np.float64).reshape(len(members), -1)
         step(len(query.replies))
-
-
-# ---- correlations ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

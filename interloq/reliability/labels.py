@@ -102,9 +102,6 @@ class Labels:
         return np.asarray((self.members != NONE).sum(axis=1))
 
 
-# ---- queries ---------------------------------------------------------------------------------------------------------
-
-
 def group_queries(samples: Iterable[Sample], *, aspect: str = "overall") -> list[RatedQuery]:
     """Join samples with the same context into queries, in an order that does not depend on the order of the samples.
 
@@ -136,9 +133,6 @@ def has_text(turns: Iterable[str]) -> bool:
 def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct texts in sorted order, without outer white space and without empty ones."""
     return tuple(sorted({text.strip() for text in texts} - {""}))
-
-
-# ---- scores ----------------------------------------------------------------------------------------------------------
 
 
 def score_replies(queries: Sequence[RatedQuery], metric: Any, *, step: Step = lambda _: None) -> list[QueryScores]:
@@ -187,9 +181,6 @@ def subset_scores(scores: Array, members: Members, over: Reduction) -> Array:
     known = (~np.isnan(taken)).sum(axis=1)
     total = np.where(np.isnan(taken), 0.0, taken).sum(axis=1)
     return np.where(known > 0, total / np.maximum(known, 1), np.nan)
-
-
-# ---- labels ----------------------------------------------------------------------------------------------------------
 
 
 def draw_labels(

@@ -161,8 +161,6 @@ class Reliability:
     def signature(self) -> str:
         return _signature(self.facts)
 
-    # ---- texts -------------------------------------------------------------------------------------------------------
-
     def predict(self, queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]]) -> Prediction:
         """Predict the reliability of each set of references for a query (its turns); NaN: see `why_undefined`."""
         pairs, sets = _number_pairs(queries, list(map(distinct_texts, reference_sets)))
@@ -185,8 +183,6 @@ class Reliability:
             effects.append(Effects(references, effect[start:end], whole[i]))
             start = end
         return effects
-
-    # ---- pairs as numbers --------------------------------------------------------------------------------------------
 
     def encode(self, pairs: Sequence[Pair]) -> Vectors:
         """Return one row per pair of a query (its turns) and a reference; each distinct pair is read once."""

@@ -16,14 +16,7 @@ from interloq.data.batched import batched
 from interloq.data.files.opening import replacing
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.data.records.jsonl import (
-    header,
-    header_after,
-    header_line,
-    record_line,
-    write,
-    write_then_head,
-)
+from interloq.data.records.jsonl import header, header_after, header_line, record_line, write, write_then_head
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.records.sample_fingerprint import SampleFingerprint
 from interloq.records import Sample, Score
@@ -43,9 +36,6 @@ from interloq.retrieve.extend import SearchTally
 from interloq.signature import LIBRARIES, Signature
 
 BATCH = 1_024  # samples whose references are predicted together
-
-
-# ---- predict ---------------------------------------------------------------------------------------------------------
 
 
 def predict_file(
@@ -111,9 +101,6 @@ def _score(sample: Sample, effects: Effects, name: str, minimum: float, known_ri
 
 def _null_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-# ---- augment ---------------------------------------------------------------------------------------------------------
 
 
 def augment_file(

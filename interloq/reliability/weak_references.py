@@ -151,9 +151,6 @@ def contexts_and_references(samples: Iterable[Sample]) -> tuple[list[tuple[str, 
     return contexts, references
 
 
-# ---- how many more references a set needs ----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Rise:
     """Mean rise of the prediction from `size` references to one more, over some queries."""

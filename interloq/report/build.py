@@ -204,10 +204,7 @@ def _facts(
 
 
 def _samples(
-    evidence: Evidence,
-    samples: Sequence[Sample],
-    scored: Mapping[str, Mapping[Key, float]],
-    places: Places,
+    evidence: Evidence, samples: Sequence[Sample], scored: Mapping[str, Mapping[Key, float]], places: Places
 ) -> tuple[tuple[SampleRow, ...], tuple[Scatter, ...]]:
     """Return the rows of the sample table, and the plots, whose points refer to them."""
     people, most = evidence.judgments, points_per_plot(len(scored))

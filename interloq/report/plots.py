@@ -142,9 +142,6 @@ def line_plot(estimates: Mapping[Mark, Iterable[tuple[float, Estimate]]], x: Axi
     return LinePlot(Picture(x, UNIT), lines)
 
 
-# ---- curves ----------------------------------------------------------------------------------------------------------
-
-
 def survival_plot(curves: Sequence[Survival], marks: Mapping[str, Mark]) -> LinePlot:
     """Plot how long people would stay with each system."""
     last = max(len(curve.turns) for curve in curves)
@@ -172,9 +169,7 @@ def reference_picture(curve: AgreementCurve) -> Picture:
     return Picture(whole_scale([point.references for point in points]), scale(point.value for point in points))
 
 
-def reference_steps(
-    curve: AgreementCurve,
-) -> list[tuple[int, int, AgreementPoint | None, AgreementPoint | None]]:
+def reference_steps(curve: AgreementCurve) -> list[tuple[int, int, AgreementPoint | None, AgreementPoint | None]]:
     """Return each step of a curve: references, references of other queries, and its points by query and over all."""
     points = {(point.references, point.foreign, point.level): point for point in curve.points}
     steps = dict.fromkeys((point.references, point.foreign) for point in curve.points)

@@ -24,10 +24,7 @@ class ReportOptions:
         (), "show how this model was trained", flag="--model", path=True, metavar="FOLDER"
     )
     dialogues: Sequence[str | Path] = option(
-        (),
-        "the dialogues the samples were made from: adds a ranking and dialogues to read",
-        path=True,
-        metavar="FILE",
+        (), "the dialogues the samples were made from: adds a ranking and dialogues to read", path=True, metavar="FILE"
     )
     curves: Sequence[str | Path] = option(
         (), "draw these curves, written by `interloq reliability curve -o`", flag="--curve", path=True, metavar="FILE"
@@ -59,8 +56,7 @@ class ReportOptions:
     worst: int = option(10, "largest disagreements to show per metric", least=0)
     read: int = option(2, "best and worst dialogues to show per system", least=0)
     survival: bool = option(
-        False,
-        "with --dialogues: scores between 0 and 1 are probabilities of a reply; draw how long people would stay",
+        False, "with --dialogues: scores between 0 and 1 are probabilities of a reply; draw how long people would stay"
     )
     slice_by: Sequence[str] | None = option(
         None,

@@ -14,6 +14,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from interloq.data.batched import batched
 from interloq.data.files.opening import lines
 from interloq.data.files.overwriting import refuse_overwriting
@@ -22,13 +25,13 @@ from interloq.data.records.jsonl import header, header_after, write_then_head
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.records import Reference, Sample
-from interloq.retrieve.diversity import diversify_replies
 from interloq.retrieve.index import open_index
 from interloq.retrieve.leaks import Guard, guard, is_original, normalise_text, originals, reads_like, without_own
 from interloq.retrieve.retrieve_options import ExtendOptions
-from interloq.retrieve.retriever import Encoded, Hit, Query
+from interloq.retrieve.retriever import Encoded, Hit, Query, Words
 from interloq.signature import Signature, file_fingerprint, fingerprint, signature
 
+Array = NDArray[np.float64]
 BATCH = 1_024  # samples at a time
 AT_FIRST = 4  # times k: pairs fetched at first, so that few queries have to be searched again
 CANDIDATES = 5  # times k: pairs among which diversity chooses
@@ -220,7 +223,12 @@ def _add_references(
 ) -> Iterator[Sample]:
     for chunk in results:
         for sample, result in chunk:
-            extended = replace(sample, references=_references(sample, result.hits, options))
+            references = [reference for reference in sample.references if options.gold or not is_original(reference)]
+            parrot = utterance(sample)
+            texts = {normalise_text(reference.text) for reference in references}
+            if options.parrot and parrot and normalise_text(parrot) not in texts:
+                references.append(Reference(parrot, source="parrot"))
+            extended = replace(sample, references=((*references, *map(_reference, result.hits))))
             if not options.own:
                 kept = without_own(extended)  # the judged reply may also be an own reference or the parrot
                 if dropped := len(extended.references) - len(kept.references):
@@ -238,15 +246,6 @@ def _collect_seen_texts(sample: Sample, options: _Options) -> frozenset[str]:
     if options.parrot:
         texts.append(utterance(sample))
     return frozenset(map(normalise_text, texts))
-
-
-def _references(sample: Sample, hits: Sequence[Hit], options: _Options) -> tuple[Reference, ...]:
-    references = [reference for reference in sample.references if options.gold or not is_original(reference)]
-    parrot = utterance(sample)
-    texts = {normalise_text(reference.text) for reference in references}
-    if options.parrot and parrot and normalise_text(parrot) not in texts:
-        references.append(Reference(parrot, source="parrot"))
-    return (*references, *map(_reference, hits))
 
 
 def _reference(hit: Hit) -> Reference:
@@ -268,7 +267,12 @@ class _Searches:
         results = [SearchResult(searched=False)] * len(questions)
         left = [i for i, (query, _) in enumerate(questions) if query.utterance]
         while left:
-            self._fetch([questions[i][0] for i in left], n)
+            # cached by n, so that a sample's result does not depend on what others with the same query needed
+            queries = dict.fromkeys(questions[i][0] for i in left)
+            new = [query for query in queries if (query, n) not in self.known]
+            if new:
+                for query, hits in zip(new, self.index.search(new, n), strict=True):
+                    self.known[query, n] = hits
             unfinished = []
             for i in left:
                 query, guard = questions[i]
@@ -284,13 +288,6 @@ class _Searches:
             held -= len(self.known.popitem(last=False)[1])
         return results
 
-    def _fetch(self, queries: Sequence[Query], n: int) -> None:
-        # cached by n, so that a sample's result does not depend on what others with the same query needed
-        new = [query for query in dict.fromkeys(queries) if (query, n) not in self.known]
-        if new:
-            for query, hits in zip(new, self.index.search(new, n), strict=True):
-                self.known[query, n] = hits
-
     def _diversify(self, result: SearchResult, options: _Options) -> SearchResult:
         if not options.diversity or not result.hits or self.encoder is None:
             return result
@@ -298,6 +295,44 @@ class _Searches:
         scores = [hit.score for hit in result.hits]
         places = diversify_replies(scores, replies, options.k, diversity=options.diversity)
         return replace(result, hits=tuple(result.hits[place] for place in places))
+
+
+def diversify_replies(scores: Sequence[float], replies: Encoded, k: int, *, diversity: float) -> list[int]:
+    """Return the positions of k chosen replies. BM25 and cosine are made comparable: scores are divided by the best."""
+    relevance = np.asarray(scores, dtype=float)
+    return mmr(relevance / relevance.max(initial=1e-12), similarities(replies), k, diversity=diversity)
+
+
+def mmr(relevance: Array, similarity: Array, k: int, *, diversity: float) -> list[int]:
+    """Return the positions of k items by maximal marginal relevance (Carbonell and Goldstein, 1998), in their order.
+
+    The next item has the largest (1 − d) · relevance − d · (largest similarity to a chosen one); ties: the first.
+    """
+    chosen: list[int] = []
+    nearest = np.zeros(len(relevance))
+    left = np.ones(len(relevance), dtype=bool)
+    while len(chosen) < k and left.any():
+        gain = np.where(left, (1 - diversity) * relevance - diversity * nearest, -np.inf)
+        # the first is the most relevant one even if d is 1, since there is nothing to differ from
+        place = int(np.argmax(gain if chosen else np.where(left, relevance, -np.inf)))
+        chosen.append(place)
+        left[place] = False
+        nearest = np.maximum(nearest, similarity[place]) if len(chosen) > 1 else similarity[place].copy()
+    return chosen
+
+
+def similarities(replies: Encoded) -> Array:
+    """Return the pairwise similarity: cosine of vectors (negative values become 0), or Jaccard similarity of words."""
+    if not isinstance(replies, Words):
+        return np.asarray(np.maximum(replies @ replies.T, 0), dtype=float)
+    _, columns = np.unique(replies.terms, return_inverse=True)
+    rows = np.repeat(np.arange(len(replies)), np.diff(replies.ends))
+    holds = np.zeros((len(replies), int(columns.max(initial=-1)) + 1))
+    holds[rows, columns] = 1
+    shared = holds @ holds.T
+    sizes = np.diag(shared)
+    union = sizes[:, None] + sizes - shared
+    return np.asarray(shared / np.where(union > 0, union, 1))
 
 
 def _usable(hits: Sequence[Hit], guard: Guard, seen: frozenset[str], wanted: int) -> SearchResult:

@@ -158,9 +158,6 @@ def _comparable(queries: Encoded) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return np.asarray(np.abs(queries).max(axis=1, initial=0) > 0)
 
 
-# ---- building from files ---------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class AddedFile:
     """Counts for one file: pairs that were already in the index, pairs added, and pairs excluded by reason."""

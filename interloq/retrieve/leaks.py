@@ -2,14 +2,7 @@
 """Keeping test items out of their own references.
 
 Logs contain copies: a test dialogue that was crawled twice, its thread, a quoted reply. A copy among the references
-gives the answer away to the metric. A pair is a copy of (a part of) a test item if
-
-- its id, its post or its thread is one of the sample's ids: the sample's id, any part of it before a `/`, and ids that
-  were excluded explicitly;
-- its utterance equals a turn of the context, or a gold reply (then the pair continues after the test item);
-- its response equals a gold reply, or on request is similar to one (Jaccard similarity of their words).
-
-Texts are equal if they differ only in case, punctuation, white space and Unicode forms of the same character.
+gives the answer away to the metric. docs/extend.md lists the rules by which a pair is a copy of a test item.
 """
 
 from __future__ import annotations

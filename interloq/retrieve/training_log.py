@@ -26,11 +26,7 @@ class TrainingLog:
     """
 
     def __init__(
-        self,
-        files: Sequence[str],
-        without: Sequence[str] = (),
-        *,
-        reading: ReadOptions = READ_DEFAULTS,
+        self, files: Sequence[str], without: Sequence[str] = (), *, reading: ReadOptions = READ_DEFAULTS
     ) -> None:
         files = [training_file(path) for path in files]
         for path in [*files, *without]:

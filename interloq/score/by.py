@@ -3,25 +3,15 @@
 
 w = 2 · P − 1,  P the metric's score of the reference after the sample's context
 
-Any metric that scores a reply without references can be used. If its scores are probabilities (`relevance`, `valid`,
-`nsp`, `bert_ruber`), P is the score itself. If they are ratings on a scale (`llm_judge`), P is the position on it, as
-for people's ratings: P = (score − lowest) / (highest − lowest). Otherwise `pairs` names a log on which scores are
-converted to probabilities without labels, as below. If lower scores are better (`perplexity`), they are negated first.
-
-The gold reply is not read, so samples without one are rated too. `gold='one'` (default): gold replies weigh 1;
-`gold='rated'`: they are rated like the rest. A reference that the metric cannot score weighs 0. If it can score none of
-a sample's references, because there is no context, all of them weigh 0, and weighted metrics leave the sample unscored.
-
-Calibration without labels compares true replies of a log with replies from elsewhere in it:
+P is the score itself if scores are probabilities, or the position on a scale. Otherwise `pairs` names a log on which
+scores are converted to probabilities without labels (docs/rate.md):
 
 P(the true reply) = σ(slope · z + offset),  z = Φ⁻¹(rank of the score among the examples' scores / (examples + 1))
 
 `PAIRS` pairs of the log are drawn at random. Each gives two examples: its utterance with its own reply, and with the
-reply of another of these pairs. Half of the examples are true, as in the training of raters. The curve is fitted by
-Platt scaling (1999) with its targets, (n + 1) / (n + 2) and 1 / (n + 2), so that it is finite even if the metric
-separates all n. Because it is fitted to ranks, the unit of the scores does not matter: perplexity and its logarithm
-give the same P. Between the examples P is interpolated; a score below or above all of them has the P of the nearest
-example.
+reply of another of these pairs. The curve is fitted by Platt scaling (1999) with its targets, (n + 1) / (n + 2) and
+1 / (n + 2), so that it is finite even if the metric separates all n. Between the examples P is interpolated; a score
+below or above all of them has the P of the nearest example.
 """
 
 from __future__ import annotations
@@ -142,9 +132,6 @@ def _unfit(metric: Metric) -> str:
     if isinstance(metric, FittedMetric):
         return "depends on the whole set of samples"
     return ""
-
-
-# ---- calibration without labels --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,17 +4,9 @@
 Each check counts the replies it concerns, by system, and may add a note. No sample is read twice or kept, so scoring a
 million samples takes a few seconds longer.
 
-- `own references`: the reply is among its own references. Such a reply is compared with itself.
-- `parrot`: the reply repeats the last utterance of its context.
-- `weights`: references of weight 0 or below, which a metric that ignores weights counts in full.
-- `language`: text written without spaces, which the tokenizer does not split; text in a language that the metric's
-  network does not know.
-- `case`: cased references and lower-case replies, or the reverse, if the metric is case-sensitive.
-- `length`: replies with fewer tokens than the metric needs: they score 0, whatever they say.
-- `trained on`: replies whose ratings the metric's network was trained on.
-- `unknown judge`: replies judged by users that the metric's model does not know.
-- `rater`: a rater with weak dev figures.
-- `other samples`, `other references`: systems that are scored beside each other on different data.
+docs/metrics/README.md lists them. Further ones are `unknown judge` (users that the metric's model does not know),
+`rater` (weak dev figures), and `other samples` and `other references` (systems scored beside each other on different
+data).
 """
 
 from __future__ import annotations
@@ -42,10 +34,7 @@ LONGEST = 4  # characters per token, on average: words of such languages have on
 LOWER, MIXED, CASED = 0.9, 0.7, 0.5  # shares of texts without capital letters, in lower-case and in cased data
 COUNTED = {  # method of a metric that counts samples → name of the note, and its statement
     "trained_on": ("trained on", "are among those {} learned from: its agreement with people is overstated on them"),
-    "unknown_judges": (
-        "unknown judge",
-        "are judged by users unknown to the model of {}: it reads them as anyone",
-    ),
+    "unknown_judges": ("unknown judge", "are judged by users unknown to the model of {}: it reads them as anyone"),
 }
 SHOWN = 5  # systems named in a note
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The metrics that samples allow, for users who name none, and what to do next.
 
-Relevance by the scorer that comes with this package is first: it agrees best with people among the metrics that need no
+The judge that comes with this package is first: it learned from people's ratings what makes a reply good, and needs no
 set-up. With references, BERTScore, chrF, ROUGE-L and BLEU-2 follow, and ΔBLEU if references have weights; without
 references, distinct-n follows. Length is always included. Texts written without spaces are compared by characters, and
 networks that know only English are left out for other languages.
@@ -14,15 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from interloq.data.text.language import main_language
-from interloq.errors import InterloqError
+from interloq.errors import InputError, InterloqError
 from interloq.learn.ready import READY
 from interloq.needs import SENTENCE_ENCODER
 from interloq.records import Sample
 from interloq.registry import create
 from interloq.score.checks import Checks
 
-RELEVANCE, BERTSCORE = f"relevance(model='{READY}')", f"bertscore(model='{SENTENCE_ENCODER}')"
-JUDGE = f"judge(model='{READY}')"
+JUDGE, BERTSCORE = f"judge(model='{READY}')", f"bertscore(model='{SENTENCE_ENCODER}')"
+DIALOGUE_JUDGE = f"judge(model='{READY}',aspect='dialogue')"
 FEWEST_RATED = 20  # samples to choose a metric by
 FEWEST_TO_LEARN = 50  # samples to learn a judge from
 READ = 1000  # samples whose language is looked at
@@ -39,27 +39,19 @@ class Defaults:
 def default_metrics(samples: Sequence[Sample], *, every: bool = False) -> Defaults:
     """Return metrics for these samples, the most trustworthy first.
 
-    With `every`, the packaged judge is included too, and distinct-n even if there are references.
+    With `every`, distinct-n is included even if there are references.
     """
-    n, characters = len(samples), is_unspaced(samples)
-    english = not characters and is_english(samples[:READ])
-    with_context = with_references = 0
+    characters = is_unspaced(samples)
+    with_references = 0
     weighted = False
     for sample in samples:
-        with_context += any(turn.text.strip() for turn in sample.context)
         with_references += bool(sample.references)
         weighted = weighted or any(reference.weight != 1 for reference in sample.references)
-    metrics: list[str] = []
-    left_out: list[str] = []
-    if 2 * with_context > n:
-        _add_network(RELEVANCE, english, metrics, left_out)
-        if every:
-            _add_network(JUDGE, english, metrics, left_out)
-    else:
-        left_out.append(f"{RELEVANCE}: most samples have no context")
-    referenced = 2 * with_references > n
+    metrics, left_out = list[str](), list[str]()
+    _add_judge(JUDGE, samples, metrics, left_out)
+    referenced = 2 * with_references > len(samples)
     if referenced:
-        _add_network(BERTSCORE, english, metrics, left_out)
+        _add_network(BERTSCORE, samples, metrics, left_out)
     if weighted:
         metrics.append(_split("delta_bleu(order=2)", characters))
     if referenced:
@@ -67,6 +59,18 @@ def default_metrics(samples: Sequence[Sample], *, every: bool = False) -> Defaul
     if every or not referenced:
         metrics.append(_split("distinct", characters))
     return Defaults((*metrics, length_metric(samples)), tuple(left_out))
+
+
+def require_judge(samples: Sequence[Sample], purpose: str, *, of_dialogues: bool = False) -> str:
+    """Return the packaged judge, for users who name no metric; refuse samples that it cannot score.
+
+    Replies that are averaged over dialogues are judged by the aspect that was learned from ratings of whole dialogues.
+    """
+    metrics, left_out = list[str](), list[str]()
+    _add_judge(DIALOGUE_JUDGE if of_dialogues else JUDGE, samples, metrics, left_out)
+    if left_out:
+        raise InputError(f"no metric to {purpose} by; {left_out[0]}", hint="name another metric, such as -m chrf")
+    return metrics[0]
 
 
 def length_metric(samples: Sequence[Sample]) -> str:
@@ -99,9 +103,18 @@ def _split(metric: str, characters: bool) -> str:
     return f"{metric}(tokenizer='char')"
 
 
-def _add_network(metric: str, english: bool, metrics: list[str], left_out: list[str]) -> None:
-    """Add a metric if its network knows the language and can be loaded here."""
-    if not english:
+def _add_judge(judge: str, samples: Sequence[Sample], metrics: list[str], left_out: list[str]) -> None:
+    """Add the judge if it can score most of the samples."""
+    with_context = sum(any(turn.text.strip() for turn in sample.context) for sample in samples)
+    if 2 * with_context > len(samples):
+        _add_network(judge, samples, metrics, left_out)
+    else:
+        left_out.append(f"{judge}: most samples have no context")
+
+
+def _add_network(metric: str, samples: Sequence[Sample], metrics: list[str], left_out: list[str]) -> None:
+    """Add a metric if its network, which knows only English, knows the language and can be loaded here."""
+    if not is_english(samples[:READ]):
         left_out.append(f"{metric}: it knows English only; use a network for your language, see docs/models.md")
         return
     try:

@@ -169,9 +169,6 @@ def _explain_reference(
     return ExplainedReference(place, reference.text, reference.source, reference.weight, len(text), tuple(shared))
 
 
-# ---- one sample of a file --------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Explained:
     """A sample as scored, with the weights of a pipeline, and its score or the reason why it has none."""
@@ -222,11 +219,7 @@ class Explained:
 
 
 def explain_file(
-    id: str,
-    samples: str | Path,
-    options: ExplainOptions = EXPLAIN_DEFAULTS,
-    *,
-    reading: ReadOptions = READ_DEFAULTS,
+    id: str, samples: str | Path, options: ExplainOptions = EXPLAIN_DEFAULTS, *, reading: ReadOptions = READ_DEFAULTS
 ) -> Explained:
     """Explain the score of the sample with this id.
 

@@ -1,14 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Score a file of samples or dialogues; write a file of scores with results and notes in its header.
 
-The calls of a run:
-
-1. read: `_read_records` reads samples or dialogues, `SampleFilter` filters them, and `choose` builds the metrics, or
-   `default_metrics` if none is named. `_load_reliability` loads the network that finds weak references.
-2. extend: `extend_samples` adds references from the index of each pipeline such as vbleu.
-3. rate: `rate_samples` lets the rater of each pipeline weigh them; `with_rated` gives the result to the metrics.
-4. score: `score_samples` scores the samples in chunks, and computes values and intervals.
-5. write: `_sign_results` adds the selection to the signatures, and `write` stores scores, results and notes.
+A run reads, extends, rates, scores and writes; docs/a-run.md follows a sample through the modules.
 """
 
 from __future__ import annotations

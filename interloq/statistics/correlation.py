@@ -43,9 +43,6 @@ EXACT_LIMIT = 8  # points up to which Spearman's p-value is exact, from all orde
 TWO_POINTS = "only two points: uninformative"
 
 
-# ---- the coefficients of a table -------------------------------------------------------------------------------------
-
-
 def check_coefficients(coefficients: Coefficients | Iterable[str | Correlation]) -> Coefficients:
     """Check and name coefficients given as a mapping from names to functions, or as a list of names and functions."""
     if isinstance(coefficients, str) or callable(coefficients):
@@ -97,9 +94,6 @@ def _name(coefficient: str | Correlation) -> str:
     if isinstance(coefficient, str):
         return coefficient
     return getattr(coefficient, "__name__", type(coefficient).__name__)
-
-
-# ---- many rows at once -----------------------------------------------------------------------------------------------
 
 
 def is_constant(x: Array) -> Any:
@@ -166,9 +160,6 @@ def by_rows(coefficient: str | Correlation, x: Array, y: Array) -> Array:
     for i in np.flatnonzero(~undefined_rows):
         values[i] = apply_function(coefficient, x[i], y[i])
     return values
-
-
-# ---- two vectors -----------------------------------------------------------------------------------------------------
 
 
 def coefficients(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict[str, Estimate]:
@@ -238,9 +229,6 @@ def explain_undefined(x: Array, y: Array) -> str:
 def complete_rows(*columns: Array) -> NDArray[np.intp]:
     """Return the indices of the samples that have a number in every column."""
     return np.flatnonzero(~np.isnan(np.array(columns)).any(axis=0))
-
-
-# ---- resamples as counts ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

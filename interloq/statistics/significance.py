@@ -78,9 +78,6 @@ def _holm(p_values: Array) -> Array:
     return adjusted_p
 
 
-# ---- swapping the scores of two metrics ------------------------------------------------------------------------------
-
-
 def permutations_per_test(tests: int, chosen: int | None = None) -> int:
     """Return the chosen number, or enough for the smallest p-value to be about .01 after Holm's adjustment.
 

@@ -100,9 +100,6 @@ def escape_markdown(text: str) -> str:
     return markdown_text(plain(text))
 
 
-# ---- gates -----------------------------------------------------------------------------------------------------------
-
-
 def verdict_table(gate: Gate) -> Table:
     """Return the verdicts: one row per metric, then one per slice if slices are gated."""
     short = labels(list(dict.fromkeys(verdict.metric for verdict in gate.verdicts)))
@@ -189,9 +186,6 @@ def _case(verdict: Verdict, gate: Gate) -> str:
 def _xml(text: str) -> str:
     """Return text with characters that XML cannot contain replaced."""
     return _NOT_XML.sub("\ufffd", text)
-
-
-# ---- probes ----------------------------------------------------------------------------------------------------------
 
 
 def probe_table(probed: Probe) -> tuple[list[str], list[list[str]]]:

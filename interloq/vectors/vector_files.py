@@ -85,9 +85,6 @@ def _header(path: str | Path) -> _Header | None:
     return _Header(words, dimensions, binary)
 
 
-# ---- text ------------------------------------------------------------------------------------------------------------
-
-
 def _text(path: str | Path, header: _Header | None) -> Iterator[tuple[list[str], NDArray[np.float32], int]]:
     words: list[str] = []
     rows: list[list[float]] = []
@@ -142,9 +139,6 @@ def _is_number(field: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-# ---- binary ----------------------------------------------------------------------------------------------------------
 
 
 def _binary(path: str | Path, header: _Header) -> Iterator[tuple[list[str], NDArray[np.float32], int]]:
@@ -202,9 +196,6 @@ def _cut_off(where: str) -> InputError:
     return InputError(
         "the file ends inside a vector, or is not a binary vector file", hint="copy it again", where=where
     )
-
-
-# ---- both ------------------------------------------------------------------------------------------------------------
 
 
 def _check(words: list[str], vectors: NDArray[np.float32], first: int, seen: dict[str, int], path: str | Path) -> None:

@@ -29,11 +29,7 @@ class WordTable(Sequence[str]):
     """A read-only list of distinct words that also finds the position of a word."""
 
     def __init__(
-        self,
-        letters: NDArray[np.uint8],
-        ends: NDArray[np.int64],
-        hashes: NDArray[np.uint64],
-        order: NDArray[np.int32],
+        self, letters: NDArray[np.uint8], ends: NDArray[np.int64], hashes: NDArray[np.uint64], order: NDArray[np.int32]
     ) -> None:
         # plain views, because single items of a memory-mapped array are slow to read
         self.letters, self.ends, self.hashes, self.order = (np.asarray(a) for a in (letters, ends, hashes, order))
@@ -124,9 +120,6 @@ def _encode_word(word: str) -> bytes:
 
 def _hash(word: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
-
-
-# ---- texts as numbered tokens ----------------------------------------------------------------------------------------
 
 
 class WordNumbering:

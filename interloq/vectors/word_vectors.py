@@ -57,8 +57,6 @@ class WordVectors:
         self._middle: Floats | None = None
         self._numberings: dict[str, WordNumbering] = {}
 
-    # ---- creating and saving ----
-
     @classmethod
     def of(
         cls, words: Sequence[str], matrix: Floats, *, tokenizer: Tokenizer | str | None = None, origin: str = ""
@@ -105,7 +103,10 @@ class WordVectors:
             words = WordTable.load(folder)
             if matrix.shape != (len(words), facts["dimensions"]):
                 raise ValueError(f"shape {matrix.shape} for {len(words)} words of {facts['dimensions']} dimensions")
-            check_description(facts.get("tokenizer"))
+            # refuse a record that `describe_tokenizer` could not have written
+            recorded = facts.get("tokenizer")
+            if recorded is not None and not all(isinstance(recorded[name], str) for name in ("spec", "signature")):
+                raise ValueError("the tokenizer has no spec and signature")
             facts["fingerprint"] = str(facts["fingerprint"])
         return cls(words, matrix, facts)
 
@@ -128,8 +129,6 @@ class WordVectors:
                     raise InputError(f"the word {word!r} cannot be written to a text file", hint="use the folder")
                 numbers = " ".join(map(str, row))  # the shortest digits that are read as the same number
                 file.write(f"{word} {numbers}\n".encode("utf-8", "surrogatepass"))
-
-    # ---- words ----
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -173,8 +172,6 @@ class WordVectors:
         best = np.argpartition(-cosines, k - 1)[:k] if k else np.zeros(0, dtype=np.intp)
         best = best[np.lexsort((best, -cosines[best]))]
         return [(self.words[int(i)], float(cosines[i])) for i in best]
-
-    # ---- sentences ----
 
     def rows(self, places: NDArray[np.int32] | NDArray[np.int64]) -> Floats:
         """Return the vectors of words by their positions.
@@ -254,8 +251,6 @@ class WordVectors:
             self._middle = np.asarray(self.matrix.mean(axis=0, dtype=np.float64), dtype=np.float32)[None]
         return self._middle
 
-    # ---- tokenizer and signature ----
-
     def _numbering(self, tokenizer: Tokenizer | str | None) -> WordNumbering:
         chosen = self.tokenizer(tokenizer)
         key = chosen.signature()
@@ -314,12 +309,6 @@ def describe_tokenizer(tokenizer: Tokenizer | None) -> dict[str, str] | None:
     if tokenizer is None:
         return None
     return {"spec": spec(tokenizer), "signature": tokenizer.signature()}
-
-
-def check_description(recorded: Any) -> None:
-    """Refuse a record that `describe_tokenizer` could not have written."""
-    if recorded is not None and not all(isinstance(recorded[name], str) for name in ("spec", "signature")):
-        raise ValueError("the tokenizer has no spec and signature")
 
 
 def choose_tokenizer(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Tokenizer:

@@ -1,19 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The app, assembled from the routers of `work`, `chat`, `references` and `admin`.
 
-The calls of a request, in order:
-
-1. `access/security.py`: `Protected` limits rate and size, and adds the headers of the response.
-2. `access/visitors.py`: `sessions` finds the person by their cookie; `annotator` or `admin` checks the CSRF token, and
-   the right that `access/people.py` names for the route.
-3. A route: annotators' pages in `work/work_routes.py`, conversations in `chat/chat_routes.py`, references in
-   `references/references_routes.py`, administrators' pages in `admin/admin_routes.py`. It gets the database as
-   `StudyDatabase` and opens one transaction: `reading` or `writing`.
-4. `home`: `studies/tasks.get_task`, `work/assign.next_item`, `work/answers.get_draft`, then a page of `pages.Pages`,
-   rendered after the transaction.
-5. `take_answers`: `access/visitors.at_work`, `work/answers.submit` (checks, then stores), then in the background
-   `admin/stop.stop_when_settled`.
-6. Errors become a page or JSON in `answer_failure`.
+`access/security.py` limits the rate and size of requests, `access/visitors.py` finds the person and checks rights, and
+a route opens one transaction, `reading` or `writing`. docs/a-run.md follows a rating through the modules.
 """
 
 from __future__ import annotations
@@ -78,9 +67,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def health() -> dict[str, str]:
     """Answer load balancers and tests."""
     return {"status": "ok"}
-
-
-# ---- errors ----------------------------------------------------------------------------------------------------------
 
 
 def answer_failure(request: Request, error: Exception) -> Response:

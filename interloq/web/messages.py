@@ -94,9 +94,6 @@ def choose_language(languages: str) -> str:
     return LANGUAGES[0]
 
 
-# ---- parts of administrators' pages ---------------------------------------------------------------------------------
-
-
 def headline(id: str, name: Shown, value: Shown, note: Shown) -> dict[str, Shown]:
     """Return a headline as JSON values."""
     return {"id": id, "name": name, "value": value, "note": note}

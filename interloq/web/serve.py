@@ -65,9 +65,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "compare": {
         "title": "Which reply is better?",
         "instructions": "Read the conversation, then choose the reply that you would rather get.",
-        "questions": [
-            {"aspect": "overall", "text": "Which reply is better?", "control": "choice", "reason": True},
-        ],
+        "questions": [{"aspect": "overall", "text": "Which reply is better?", "control": "choice", "reason": True}],
     },
     "chat": {
         "title": "Talk to a stranger",
@@ -225,9 +223,6 @@ def hide_tokens(record: logging.LogRecord) -> bool:
         record.args = tuple(_TOKEN.sub(r"\1…", one) if isinstance(one, str) else one for one in record.args)
     record.msg = _TOKEN.sub(r"\1…", str(record.msg))
     return True
-
-
-# ---- a study to try the pages with -----------------------------------------------------------------------------------
 
 
 def serve_demo(port: int = PORT, *, say: Callable[[str], None] = print) -> None:

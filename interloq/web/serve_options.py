@@ -93,8 +93,7 @@ class ServeOptions(Options):
     )
     trust: Trust = trust_option(_TRUST)
     trust_administrators: bool = option(
-        False,
-        "as --trust, and let owners of the study add such bots in the browser: they can then start programs here",
+        False, "as --trust, and let owners of the study add such bots in the browser: they can then start programs here"
     )
     new: bool = option(False, "make an empty study if there is none; add tasks in the browser")
     max_calls: int | None = option(None, "most replies that all chats together ask bots for", least=0)

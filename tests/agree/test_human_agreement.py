@@ -117,14 +117,11 @@ def test_halves_are_halves() -> None:
     assert len(seen) == agree.SPLITS
 
 
-def test_split_half_predicts_what_twice_the_people_would_give() -> None:
+def test_split_half_predicts_what_twice_the_people_would_give_and_follows_its_seed() -> None:
     """Spearman–Brown: from halves of two the agreement of two whole groups of four follows."""
     judgments, twins = crowd(n=400, raters=4, seed=1, named=False), crowd(n=400, raters=8, seed=1, named=False)
     half, whole = (split_half(j, Samples(), seed=0)["pearson"].value for j in (judgments, twins))
     assert 2 * half / (1 + half) == pytest.approx(whole, abs=0.03)
-
-
-def test_split_half_is_the_same_for_the_same_seed_only() -> None:
     judgments = crowd(named=False)
     first, again, other = (split_half(judgments, Samples(), seed=s)["kendall"].value for s in (1, 1, 2))
     assert first == again

@@ -67,7 +67,7 @@ def run_corpus(capsys: Captured, *arguments: str, code: int = 0) -> str:
     return capsys.readouterr().out
 
 
-def run_audit(*arguments: str) -> int:
+def run_audit(*arguments: str) -> None:
     parser = argparse.ArgumentParser()
     audit.add_arguments(parser)
-    return audit.run(parser.parse_args(arguments))
+    audit.run(parser.parse_args(arguments))

@@ -156,11 +156,6 @@ def test_lines_of_an_earlier_version_are_told_and_compared_whole(scored: None, c
     assert capsys.readouterr().out.startswith("bleu: whole signature\n")
 
 
-def test_a_file_without_signatures_is_refused(scored: None, capsys: Captured) -> None:
-    assert main(["signature", "samples.jsonl"]) == 2
-    assert "samples.jsonl: this is a file of samples, not of scores" in capsys.readouterr().err
-
-
 @pytest.fixture
 def files(folder: Path) -> Path:
     for name, words in (("old", 2), ("new", 4)):

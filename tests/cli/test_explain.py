@@ -65,13 +65,10 @@ def test_json_says_who_is_trusted(file: Path, capsys: Captured) -> None:
     assert "trusted" not in run_json(capsys, "explain", "c1/bot", "rated.jsonl", "-m", "bleu")["references"][0]
 
 
-def test_an_unscored_sample_says_why(file: Path, capsys: Captured) -> None:
+def test_why_a_sample_has_no_score_or_no_credit(file: Path, capsys: Captured) -> None:
     assert main(["explain", "bare", "rated.jsonl"]) == 0
     assert "unscored: no positive weight" in capsys.readouterr().out
     assert run_json(capsys, "explain", "bare", "rated.jsonl")["reason"] == "no positive weight"
-
-
-def test_no_match_at_all(file: Path, capsys: Captured) -> None:
     assert main(["explain", "c3/bot", "rated.jsonl"]) == 0
     assert "the reply shares no n-gram with a reference of positive weight" in capsys.readouterr().out
 

@@ -165,13 +165,6 @@ def test_a_part_of_another_job_is_neither_used_nor_lost(part: Path, capsys: Capt
     assert part.read_text() == "my own notes\n"
 
 
-def test_two_runs_at_once(extended: Path, capsys: Captured) -> None:
-    spool = Spool(Path("rated.jsonl.part"), {"rater": "x", "samples": "y"})
-    assert main(RATE) == 2
-    assert "another process is writing here" in capsys.readouterr().err
-    spool.close()
-
-
 def test_pipes(extended: Path) -> None:
     command = [sys.executable, "-m", "interloq.cli", "rate", "-", "--rater", HUMAN, "-o", "-"]
     done = subprocess.run(command, input=Path("extended.jsonl").read_bytes(), capture_output=True, check=True)

@@ -60,12 +60,6 @@ def test_augment_prints_counts_and_writes_trials(made: MadePredictor, capsys: Ca
     assert all(len(sample.references) == 5 for sample in load("out.jsonl"))
 
 
-@pytest.mark.parametrize("more", [[], ["--log", "pairs.jsonl", "--index", "index"]])
-def test_augment_needs_a_log_or_an_index(made: MadePredictor, capsys: Captured, more: list[str]) -> None:
-    assert main([*AUGMENT, *more]) == 2
-    assert "candidates come from an index or a log; give either" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(("language", "tokenizer"), [("ja", "char"), ("zh", "zh")])
 def test_queries_in_japanese_and_chinese(folder: Path, capsys: Captured, language: str, tokenizer: str) -> None:
     write("pairs.jsonl", islice(read(embedded_log_path(language), kind="pairs"), 200), kind="pairs")

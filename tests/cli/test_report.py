@@ -74,11 +74,3 @@ def test_the_page_can_go_to_a_pipe(scored: Path) -> None:
     assert _report() == 0
     done = subprocess.run([*REPORT, "-o", "-"], capture_output=True, check=True)
     assert done.stdout == (scored / "r.html").read_bytes()
-
-
-def test_mistakes_leave_no_file(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = (scored / "scores.jsonl").read_text()
-    (scored / "scores2.jsonl").write_text(text.replace('"value":6.0', '"value":7.0'))
-    assert main(["report", "scores.jsonl", "scores2.jsonl", "--samples", "samples.jsonl", "-o", "r.html"]) == 2
-    assert "two different scores" in capsys.readouterr().err
-    assert not (scored / "r.html").exists()

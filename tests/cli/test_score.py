@@ -175,7 +175,7 @@ def test_next_steps_name_a_metric_of_single_replies(folder: Path, capsys: pytest
     write("samples.jsonl", [Sample("1", (), "a b c", system=system) for system in ("a", "b")], kind="samples")
     assert main(["score", "samples.jsonl", "--bootstrap", "0"]) == 0
     out = capsys.readouterr().out
-    assert "left out: relevance(model='ready'): most samples have no context" in out
+    assert "left out: judge(model='ready'): most samples have no context" in out
     assert "--old-system a --new-system b -m length" in out
 
 

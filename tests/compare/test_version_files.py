@@ -35,8 +35,30 @@ def test_samples_of_both_versions_are_scored(files: dict[str, str | Path]) -> No
     assert [u.values["length"] for u in found.versions["new"].units] == [1, 2, 3]
     assert found.versions["old"].name == "old.jsonl"
     assert list(found.judges) == ["length"]
-    with pytest.raises(InputError, match="no metric to compare samples by"):
+
+
+def test_without_a_metric_the_packaged_judge_compares_samples_and_dialogues(
+    files: dict[str, str | Path], folder: Path
+) -> None:
+    questions = [Sample(str(i), ["What do you like to do at the weekend?"], "I like to read") for i in range(3)]
+    for path in files.values():
+        write(path, questions, kind="samples")
+    found = read_versions(files, VersionReading()).versions["new"]
+    assert found.metrics == ["judge(model='ready')"]
+    assert all(-1 <= unit.values["judge(model='ready')"] <= 1 for unit in found.units)
+    talk = [Turn("What do you like to do at the weekend?", "you"), Turn("I like to read", "bot")]
+    for path in files.values():
+        write(path, [Dialogue("1", talk, {"bot": "bot"})], kind="dialogues")
+    assert read_versions(files, VersionReading()).versions["new"].metrics == ["judge(model='ready',aspect='dialogue')"]
+
+
+def test_without_a_metric_samples_that_the_judge_cannot_score_are_refused(files: dict[str, str | Path]) -> None:
+    german = [Sample("1", ["Was machst du gern, wenn du frei hast?"], "Ich lese gern ein Buch", system="bot")]
+    for path in files.values():
+        write(path, german, kind="samples")
+    with pytest.raises(InputError, match=r"no metric to compare samples by; judge.*English only") as raised:
         read_versions(files, VersionReading())
+    assert "-m chrf" in str(raised.value)
 
 
 def test_score_files_are_joined_with_their_samples(files: dict[str, str | Path]) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -145,8 +146,8 @@ def test_copying_wins_only_where_unrated_references_contain_the_utterance(real: 
     first = best(real.folder, "scores.jsonl", "unrated.jsonl")
     assert first.pop(logs.UNRATED) == "parrot"
     assert set(first.values()) == {"person"}
-    said = "Highest mean score: person by one_reference, parrot by unrated_references, person by uBLEU_parrot"
-    assert f"{said}, person by uBLEU." in real.out
+    said = "Highest mean score: person by judge, person by one_reference, parrot by unrated_references"
+    assert f"{said}, person by uBLEU_parrot, person by uBLEU." in real.out
     rated = [r.weight for s in load(real.folder / "rated.jsonl") for r in s.references if r.source == "parrot"]
     assert max(rated) < 0, "the rater rejects every utterance as a reply to itself"
 
@@ -165,7 +166,7 @@ def test_the_page_starts_with_the_verdicts_on_its_own_samples(
     name: str, stored: list[str], request: pytest.FixtureRequest
 ) -> None:
     demo: Shown = request.getfixturevalue(name)
-    page, places = (demo.folder / "report.html").read_text(), []
+    page, places = unescape((demo.folder / "report.html").read_text()), []
     systems = {score.system for score in load(demo.folder / "scores.jsonl", kind="scores")}
     for file in stored:
         found = read_comparison(demo.folder / file)

@@ -58,17 +58,6 @@ def test_vectors_are_those_of_one_text_at_a_time(lengths: list[int], seed: int) 
             np.testing.assert_allclose(vector, literal(made, text), atol=1e-6)
 
 
-@settings(deadline=None)
-@given(lengths=LENGTHS, seed=st.integers(0, 99))
-def test_neither_order_nor_company_matters(lengths: list[int], seed: int) -> None:
-    texts, made = texts_of(lengths, seed), network()
-    order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(seed))
-    with torch.inference_mode():
-        alone = torch.cat([made(text, torch.tensor([len(text)])) for text in texts])
-        turned = made(torch.cat([texts[i] for i in order]), torch.tensor(lengths)[order])
-    np.testing.assert_allclose(turned, alone[order], atol=1e-6)
-
-
 def test_gradients_reach_every_text() -> None:
     texts, made = texts_of([3, 1, 5]), network()
     made(torch.cat(texts), torch.tensor([3, 1, 5])).sum().backward()
@@ -92,9 +81,6 @@ def test_numbers_are_those_of_sentencepiece(model: Path) -> None:
     assert found.lengths.tolist() == [len(row) for row in expected]
     assert found.tokens.dtype == np.int32
     assert found.tokens.max() < pieces.size
-
-
-def test_no_texts(model: Path) -> None:
     found = Pieces(model).texts([])
     assert (len(found.tokens), found.ends.tolist()) == (0, [0])
 
@@ -146,11 +132,3 @@ def test_a_small_log_gives_fewer_pieces_than_asked_for(tmp_path: Path) -> None:
     pieces = Pieces(tmp_path / "pieces.model")
     assert 30 < pieces.size < 16_000
     assert pieces.texts(list(TOPICS)).tokens.all(), "0 is the unknown piece"
-
-
-@pytest.mark.parametrize(("text", "said"), [(None, "no SentencePiece model"), ("none", "is not a SentencePiece model")])
-def test_what_is_not_a_model_is_refused(tmp_path: Path, text: str | None, said: str) -> None:
-    if text is not None:
-        (tmp_path / "a.model").write_text(text)
-    with pytest.raises(InputError, match=said):
-        Pieces(tmp_path / "a.model")

@@ -7,10 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import torch
 
-from interloq import InputError
 from interloq.learn.job import train
 from interloq.learn.settings import Training
 from interloq.rate.settings import Shape
@@ -39,24 +37,6 @@ def test_jobs_of_scorers_named_the_number_of_exchanges(tmp_path: Path) -> None:
     lines: list[str] = []
     train(job, folder, report=lines.append)
     assert lines == ["relevance is already trained"]
-
-
-def test_a_second_training_is_refused_while_the_first_runs(tmp_path: Path) -> None:
-    job, other = (rater_job(tmp_path, 40, training=Training(epochs=1, seed=seed)) for seed in (0, 1))
-    refused: list[str] = []
-
-    def start_another(_: str) -> None:
-        for second in (job, other):
-            with pytest.raises(InputError, match="another process") as error:
-                train(second, tmp_path / "out", device="cpu")
-            refused.append(str(error.value))
-
-    train(job, tmp_path / "out", device="cpu", report=start_another)
-    assert refused
-    train(job, tmp_path / "alone", device="cpu")
-    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("out", "alone")]
-    assert weights[0] == weights[1]
-    assert not (tmp_path / "out" / "work").exists()
 
 
 def test_the_number_of_cores_does_not_change_the_weights(tmp_path: Path) -> None:

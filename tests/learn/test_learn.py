@@ -65,14 +65,11 @@ EPOCHS = [
 ]
 
 
-def test_losses_come_back_and_times_stand_apart(tmp_path: Path) -> None:
+def test_losses_come_back_and_the_best_epoch_is_the_first_of_the_lowest_dev_loss(tmp_path: Path) -> None:
     write_curve(tmp_path, "signed", EPOCHS)
     assert [epoch["dev_loss"] for epoch in read_curve(tmp_path)] == [0.8, 0.6, 0.6]
     assert b"seconds" not in (tmp_path / CURVE).read_bytes()
     assert orjson.loads((tmp_path / TIMES).read_bytes())["epochs"][1] == {"epoch": 2, "seconds": 3.1}
-
-
-def test_the_best_epoch_is_the_first_of_the_lowest_dev_loss() -> None:
     assert best_epoch(EPOCHS) == {"epoch": 2, "loss": 0.5, "dev_loss": 0.6}
 
 

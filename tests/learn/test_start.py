@@ -159,14 +159,6 @@ def test_only_scorers_and_encoders_start(copy: Path) -> None:
 # ---- ready -----------------------------------------------------------------------------------------------------------
 
 
-def test_ready_is_the_scorer_of_the_package(ready: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(place / "whole", ready.parent / READY)
-    monkeypatch.chdir(ready.parent)
-    assert np.array_equal(scores("ready"), scores(ready))
-    assert np.array_equal(scores("./ready"), scores(place / "whole"))
-    assert not np.array_equal(scores("./ready"), scores("ready"))
-
-
 def test_training_starts_from_ready(ready: Path, place: Path, tmp_path: Path) -> None:
     facts = train(replace(scorer_job(place, epochs=1), encoder=READY, low_rank=FOUR), tmp_path / "own", device="cpu")
     assert facts["base"]["name"] == READY

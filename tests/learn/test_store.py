@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -125,24 +125,22 @@ def full(*_: Any) -> None:
 def test_a_save_that_fails_leaves_the_old_model_whole(
     tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = content(saved(tmp_path))
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "save_file" if part == "weights" else "json_bytes", full)
-        with pytest.raises((InputError, OSError), match="No space left on device"):
-            saved(tmp_path, {"a": torch.zeros(1)})
-    assert content(tmp_path) == before
-    assert torch.equal(load_model(tmp_path, kind="cat")[1]["a"], TENSORS["a"])
-
-
-def test_a_model_that_is_half_written_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def half(tensors: Any, path: Path) -> None:
+    def write_half(tensors: Any, path: Path) -> None:
         save_file(tensors, path)
         full()
 
-    monkeypatch.setattr(store, "save_file", half)
-    with pytest.raises(InputError, match=r"cannot write .*: No space left on device; free some space"):
-        saved(tmp_path)
-    assert content(tmp_path) == {}
+    before = content(saved(tmp_path))
+    with monkeypatch.context() as patch:
+        name, failing = ("save_file", write_half) if part == "weights" else ("json_bytes", full)
+        patch.setattr(store, name, failing)
+        with pytest.raises((InputError, OSError), match="No space left on device"):
+            saved(tmp_path, {"a": torch.zeros(1)})
+        with pytest.raises((InputError, OSError), match="No space left on device"):
+            saved(tmp_path / "new")
+    assert not (tmp_path / "new" / FACTS).exists()
+    shutil.rmtree(tmp_path / "new")
+    assert content(tmp_path) == before
+    assert torch.equal(load_model(tmp_path, kind="cat")[1]["a"], TENSORS["a"])
 
 
 # ---- weights into a network ------------------------------------------------------------------------------------------
@@ -169,12 +167,6 @@ def test_settings_that_ask_for_an_absurd_size_take_no_memory(tmp_path: Path) -> 
         )
     with pytest.raises(InputError, match=r"the saved files are damaged: .*-1"):
         restore_network(lambda: torch.nn.Linear(-1, 3), own, tmp_path)
-
-
-def test_facts_are_plain_json(tmp_path: Path) -> None:
-    text = (saved(tmp_path) / FACTS).read_text()
-    assert json.loads(text)["kind"] == "cat"
-    assert text.endswith("}\n")
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, "8", None, [1], {}])

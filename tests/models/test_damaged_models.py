@@ -109,6 +109,25 @@ def test_a_tokenizer_of_another_model(tmp_path: Path, made: dict[bool, Path], ki
     refused(load, folder, "the tokenizer has .* tokens and the network .*; copy the complete folder of one model")
 
 
+@pytest.mark.parametrize(
+    ("kind", "head", "message"),
+    [
+        ("masked", "", r"has no weights for 'cls\.predictions.*interloq train adapt"),
+        ("masked", "NextSentencePrediction", r"has no weights for 'cls\.predictions.*interloq train adapt"),
+        ("masked", None, r"this model cannot be loaded for MaskedLM; .*interloq train adapt"),
+        ("next", "", "has no weights for .*interloq train relevance"),
+        ("next", "MaskedLM", "has no weights for .*interloq train relevance"),
+        ("next", None, "this model cannot be loaded for NextSentencePrediction; .*train relevance"),
+        ("lm", "", r"has no weights for 'cls\.predictions"),
+        ("lm", "MaskedLM", "reads in both directions; use a causal language model"),
+    ],
+)
+def test_a_model_with_another_head(tmp_path: Path, kind: str, head: str | None, message: str) -> None:
+    """None: a language model."""
+    folder = tiny_lm(tmp_path / "lm") if head is None else tiny_bert(tmp_path / "bert", head=head)
+    refused(LOADS[kind][1], folder, message)
+
+
 def test_a_folder_of_pickles_and_a_name_that_nobody_installed(tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
     with pytest.raises(InputError, match="pickles are not loaded"):

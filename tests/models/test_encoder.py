@@ -189,16 +189,6 @@ def test_a_tokenizer_needs_no_pad_token(encoder: Encoder, tmp_path: Path) -> Non
     assert bare.sentences(TEXTS) == pytest.approx(padded.sentences(TEXTS), abs=1e-6)
 
 
-def test_a_layer_the_model_lacks_is_refused() -> None:
-    with pytest.raises(InputError, match="the model has layers 0 to 6, not 7"):
-        Encoder(NAME, layer=7, device="cpu")
-
-
-def test_the_signature_names_the_weights(encoder: Encoder) -> None:
-    assert encoder.signature().startswith("bert-")
-    assert encoder.signature() == Encoder(str(model_folder(NAME)), device="cpu").signature(), "not where they lie"
-
-
 def test_a_folder_without_its_tokenizer_is_refused(encoder: Encoder, tmp_path: Path) -> None:
     """transformers would make one up that takes every word for unknown."""
     saved(tmp_path, encoder)

@@ -19,7 +19,7 @@ from interloq.learn.adapt.job import AdaptJob
 from interloq.learn.adapt.settings import ADAPT, Adaptation
 from interloq.learn.job import train
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, read_bounds, reply_bounds, values
-from tests.made_lm import tiny_bert, tiny_lm
+from tests.made_lm import tiny_bert
 from tests.made_network import loaded, watch_network
 from tests.made_ruber import topic_pairs
 
@@ -97,17 +97,6 @@ def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.Monk
 
 
 # ---- models that cannot guess ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("head", ["", "NextSentencePrediction"])
-def test_an_encoder_without_the_head_is_refused(tmp_path: Path, head: str) -> None:
-    with pytest.raises(InputError, match=r"has no weights for 'cls\.predictions.*interloq train adapt"):
-        scorer(tiny_bert(tmp_path, head=head))
-
-
-def test_models_of_another_kind_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"this model cannot be loaded for MaskedLM; .*interloq train adapt"):
-        scorer(tiny_lm(tmp_path / "lm"))
 
 
 def test_a_tokenizer_without_a_mask_is_refused(tmp_path: Path) -> None:

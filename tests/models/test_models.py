@@ -54,15 +54,6 @@ def test_without_a_seed_all_are_sorted_and_batches_are_as_full_as_they_may_be(
         assert len(batch) == size or (len(batch) + 1) * lengths[after[0]] > tokens
 
 
-@given(lengths=LENGTHS, seed=st.integers(0, 99))
-def test_the_seed_decides(lengths: np.ndarray, seed: int) -> None:
-    first, second = (
-        [batch.tolist() for batch in make_batches(lengths, size=3, tokens=60, rng=np.random.default_rng(seed))]
-        for _ in range(2)
-    )
-    assert first == second
-
-
 def test_random_batches_are_in_random_order_and_of_like_length() -> None:
     lengths = np.random.default_rng(0).integers(1, 100, size=20 * POOL)
     one, other = (
@@ -107,14 +98,6 @@ def test_parts_come_in_order_however_they_are_cut() -> None:
     assert cut_to_fit(work, 0, error=no_memory, smaller=lambda: None) == [[]]
 
 
-def test_one_item_without_room_is_said() -> None:
-    def work(_: slice) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    with pytest.raises(InputError, match="no memory for one"):
-        cut_to_fit(work, 3, error=no_memory, smaller=lambda: None)
-
-
 def test_tensors_of_a_try_that_failed_are_gone_before_the_next() -> None:
     """An error that is being handled keeps the frames it came through, and all that they hold."""
     alive: list[bool] = []
@@ -138,16 +121,6 @@ def test_torch_keeps_its_number_of_threads() -> None:
     assert threading.active_count() == running, "the thread that starts them ends"
     start_threads()
     assert start_threads.cache_info().hits >= 1
-
-
-def test_alone_there_is_nothing_to_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
-    with Processes.join("cpu") as processes:
-        assert processes.first
-        assert processes.description == "cpu"
-        assert processes.sum(2.5) == 2.5
-        network, loss = torch.nn.Linear(2, 1), torch.tensor(3.0)
-        assert processes.add_gradients(network, loss) is loss
 
 
 def test_shares_are_all_examples_once() -> None:

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from interloq import InputError, evaluate
 from interloq.metrics.trained.nsp import Nsp
 from interloq.models.nsp import NextSentence
-from tests.made_lm import REPLIES, chat, literal, tiny_bert, tiny_lm
+from tests.made_lm import REPLIES, chat, literal, tiny_bert
 from tests.made_network import watch_network
 
 
@@ -44,13 +44,6 @@ def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.Monk
         model.scores(["how"], ["day"])
 
 
-def test_an_encoder_without_the_head_is_refused(tmp_path: Path) -> None:
-    for head in ("", "MaskedLM"):
-        folder = tiny_bert(tmp_path / f"bert{head}", head=head)
-        with pytest.raises(InputError, match=r"has no weights for .*interloq train relevance"):
-            evaluate(Nsp(str(folder)), chat())
-
-
 def test_a_pooler_that_is_not_in_the_file_is_refused(bert: Path, tmp_path: Path) -> None:
     """The head reads the pooler, so a random pooler would be as bad as a random head."""
     folder = tiny_bert(tmp_path)
@@ -60,8 +53,3 @@ def test_a_pooler_that_is_not_in_the_file_is_refused(bert: Path, tmp_path: Path)
     save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InputError, match=r"no weights for 'bert\.pooler"):
         evaluate(Nsp(str(folder)), chat())
-
-
-def test_models_of_another_kind_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"this model cannot be loaded for NextSentencePrediction; .*train relevance"):
-        evaluate(Nsp(str(tiny_lm(tmp_path))), chat())

@@ -99,7 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_texts_are_cut_and_empty_ones_are_one_unknown_token(folder: Path) -> None:
+def test_texts_are_cut_to_at_least_one_token_and_empty_ones_are_unknown(folder: Path) -> None:
     subwords = Subwords(folder, longest=2)
     texts = subwords.texts(["tea rain music", "", "tea"])
     assert texts.lengths.tolist() == [2, 1, 1]
@@ -107,6 +107,8 @@ def test_texts_are_cut_and_empty_ones_are_one_unknown_token(folder: Path) -> Non
     assert texts[0][0] == texts[2][0]
     assert not {subwords.start, subwords.end, subwords.pad} & set(texts.tokens.tolist())
     assert subwords.texts([]).lengths.tolist() == []
+    with pytest.raises(InputError, match="longest must be at least 1, got 0"):
+        Subwords(folder, longest=0)
 
 
 def test_a_saved_tokenizer_is_the_same(folder: Path, tmp_path: Path) -> None:
@@ -116,8 +118,3 @@ def test_a_saved_tokenizer_is_the_same(folder: Path, tmp_path: Path) -> None:
     assert copy.signature() == subwords.signature() != Subwords(folder, longest=3).signature()
     subwords.save(folder)
     assert Subwords(folder).signature() == subwords.signature()
-
-
-def test_at_least_one_token_counts(folder: Path) -> None:
-    with pytest.raises(InputError, match="longest must be at least 1, got 0"):
-        Subwords(folder, longest=0)

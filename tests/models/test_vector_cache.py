@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from interloq import InputError
 from interloq.metrics.contextual.token_matching import match
 from interloq.models.encoder import Encoder
 from interloq.models.vector_cache import VARIABLE
@@ -97,9 +96,3 @@ def test_it_is_off_unless_asked_for(model: str, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv(VARIABLE, str(tmp_path / "named.db"))
     Encoder(model, device="cpu").sentences(["yes"])
     assert [path.name for path in tmp_path.iterdir()] == ["named.db"]
-
-
-def test_a_file_that_is_not_a_cache_is_named(model: str, tmp_path: Path) -> None:
-    (tmp_path / "x.db").write_bytes(b"not a database, but long enough to look at" * 50)
-    with pytest.raises(InputError, match=r"the vector cache cannot be used: .*; delete it, or use another file"):
-        Encoder(model, device="cpu", cache=tmp_path / "x.db").sentences(["yes"])

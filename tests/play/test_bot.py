@@ -124,12 +124,9 @@ def test_no_dialogues_no_call() -> None:
     assert ask_bot(raising(set(), ValueError()), [], []) == []
 
 
-def test_the_last_speaker_is_the_user() -> None:
+def test_the_last_speaker_is_the_user_and_without_names_turns_alternate() -> None:
     assert roles(dialogue("1", "2", "3")) == ["user", "assistant", "user"]
     assert roles([Turn("1", "a"), Turn("2", "a"), Turn("3", "b")]) == ["assistant", "assistant", "user"]
-
-
-def test_without_names_turns_alternate() -> None:
     assert roles([Turn("1"), Turn("2")]) == ["assistant", "user"]
     assert roles([Turn("1", "a"), Turn("2", "a")]) == ["assistant", "user"]
     assert roles([Turn("1", "a"), Turn("2", "b"), Turn("3", "c")]) == ["user", "assistant", "user"]

@@ -137,11 +137,6 @@ def test_a_journal_without_dialogues_is_not_left_behind(tmp_path: Path) -> None:
         assert "1" in journal
 
 
-def test_two_processes_cannot_write_one_journal(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j", RUN), pytest.raises(InputError, match="another process is writing"):
-        Journal(tmp_path / "j", RUN)
-
-
 def test_failed_dialogues_can_be_played_again(tmp_path: Path) -> None:
     with Journal(tmp_path / "j", RUN) as journal:
         journal.add(Dialogue("1", ["a"], failure="a: empty at turn 2"))

@@ -39,23 +39,17 @@ def test_files_that_differ_are_refused(change: dict[str, Any]) -> None:
         common_origin({"a": PLAYED, "b": PLAYED | change})
 
 
-def test_a_file_without_a_partner_set_is_not_compared_with_one_that_has() -> None:
+def test_one_name_is_one_system_and_all_files_name_one_partner_set() -> None:
     with pytest.raises(InputError, match="a was played against partner set abc, b names no"):
         common_origin({"a": PLAYED, "b": {"kind": "dialogues"}})
-
-
-def test_one_name_is_one_system() -> None:
     with pytest.raises(InputError, match="have different systems named 'x'"):
         common_origin({"a": PLAYED | {"bots": {"x": "1"}}, "b": PLAYED | {"bots": {"x": "2"}}})
 
 
-def test_one_metric_is_one_judge() -> None:
+def test_one_metric_is_one_judge_and_signatures_need_parts() -> None:
     common_origin({"a": judged(model="m", samples="1"), "b": judged(model="m", samples="2", seed="9")})
     with pytest.raises(InputError, match="different versions of relevance: model:m and model:n"):
         common_origin({"a": judged(model="m"), "b": judged(model="n")})
-
-
-def test_signatures_without_parts_cannot_be_compared() -> None:
     old = {"kind": "scores", "results": [{"metric": "relevance", "signature": "relevance|model:m"}]}
     with pytest.raises(InputError, match=r"b .*interloq score SAMPLES -m relevance -o b"):
         common_origin({"a": judged(model="m"), "b": old})

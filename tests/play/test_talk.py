@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -270,16 +269,3 @@ def test_a_match_without_its_bot_is_an_error() -> None:
 def test_options_out_of_range_are_refused(option: str, value: float) -> None:
     with pytest.raises(InputError, match=f"{option} must be . .*or more"):
         list(talk([], {}, **{option: value}))  # type: ignore[arg-type]
-
-
-def test_language_models_share_weights_and_do_not_depend_on_batches(tmp_path: Path) -> None:
-    from interloq.play.bots.hugging_face import HuggingFace
-    from tests.made_lm import tiny_lm
-
-    model = str(tiny_lm(tmp_path / "lm", positions=512))
-    options: dict[str, Any] = {"max_tokens": 6, "device": "cpu", "precision": "float32"}
-    warm, cool = (HuggingFace(model, temperature=t, **options) for t in (1.0, 0.5))
-    assert warm._writer is cool._writer
-    matches = all_play_all(["warm", "cool"], OPENINGS[:4], exchanges=2)
-    bots: dict[str, BotLike] = {"warm": warm, "cool": cool}
-    assert by_id(matches, bots, batch=1, together=1) == by_id(matches, bots)

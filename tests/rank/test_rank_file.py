@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import InputError, Rating
+from interloq import Dialogue, InputError, Rating, Turn, write
 from interloq.rank.rank_file import rank_file, read_scored, read_system_scores
 from interloq.rank.rank_options import RankOptions
 from tests.made_dialogues import PARTNER_SET, made_dialogues, write_dialogues
@@ -44,6 +44,33 @@ def test_ratings_in_the_dialogues_are_compared_with_the_ranking(folder: Path) ->
     assert ranking.order
     assert (ranking.order.value, ranking.order.n) == (1, 1)
     assert any("as people do in 1.00" in note for note in ranking.notes)
+
+
+def test_dialogues_are_scored_by_the_judge_or_by_the_given_metric(folder: Path) -> None:
+    said = {"dull": "I do not know.", "kind": "I like to read, and you?"}
+    talks = []
+    for system, reply in said.items():
+        for i in range(3):
+            turns = [Turn(f"What do you like to do at the weekend, friend {i}?", "you"), Turn(reply, "bot")]
+            talks.append(Dialogue(f"{system}/{i}", turns, {"bot": system}))
+    write("talks.jsonl", talks, kind="dialogues")
+    few = RankOptions(n_bootstrap=20)
+    (ranking,) = rank_file(["talks.jsonl"], few).rankings
+    assert ranking.metric == "judge(model='ready',aspect='dialogue')"
+    assert {standing.system for standing in ranking.standings} == set(said)
+    longer = replace(few, metric="long=length", lower_is_better=False)
+    (ranking,) = rank_file(["talks.jsonl"], longer).rankings
+    assert (ranking.metric, ranking.standings[0].system) == ("long=length", "kind")
+    german = [Turn("Was machst du gern, wenn du frei hast?", "you"), Turn("Ich lese gern ein Buch", "bot")]
+    write("talks.jsonl", [Dialogue("1", german, {"bot": "bot"})], kind="dialogues")
+    with pytest.raises(InputError, match=r"no metric to rank by; judge.*English only"):
+        rank_file(["talks.jsonl"], few)
+
+
+def test_scores_without_dialogues_are_refused(paths: list[str]) -> None:
+    for scores in (paths[:1], ["-"]):
+        with pytest.raises(InputError, match="no dialogues given"):
+            rank_file(scores, RankOptions())
 
 
 def test_pipes_and_repeated_files_are_refused(paths: list[str]) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
 import shutil
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +15,7 @@ from interloq.errors import InputError
 from interloq.learn.job import train
 from interloq.models.cross_encoder import CrossEncoder, rows
 from interloq.models.pretrained import Subwords
-from interloq.models.token_rows import Packed, TokenRows
+from interloq.models.token_rows import TokenRows
 from interloq.rate.bert_model import BertRaterModel, BertRaterTask, rater_subwords
 from interloq.rate.network_rater import join_turns
 from interloq.rate.pairs import RaterPairs
@@ -25,7 +23,6 @@ from interloq.rate.settings import Batching
 from interloq.signature import file_fingerprint
 from tests.made_bert import SMALL_BATCHES, bert_examples, bert_job, small_bert_rater, tiny_bert
 from tests.made_network import watch_network
-from tests.made_rater import TOPICS, said
 
 FILES = {
     *(
@@ -55,17 +52,6 @@ def test_the_folder_needs_no_other(small_bert: Path, tmp_path: Path) -> None:
     assert BertRaterModel.load(moved).chances(TRIPLETS).tolist() == before.tolist()
 
 
-def test_neither_batches_nor_order_matter(learned_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = BertRaterModel.load(learned_bert)
-    drawn = random.Random(1)
-    triplets = [tuple(said(drawn.choice(TOPICS), drawn) for _ in range(3)) for _ in range(60)]
-    whole = model.chances(triplets)
-    assert model.chances(triplets[::-1])[::-1] == pytest.approx(whole, abs=1e-5)
-    monkeypatch.setattr("interloq.rate.bert_model.TRIPLETS", 7)
-    model.tokens = 100
-    assert model.chances(triplets) == pytest.approx(whole, abs=1e-5)
-
-
 def test_each_triplet_is_read_once_with_others_of_its_length(small_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, forward, seen = BertRaterModel.load(small_bert), CrossEncoder.forward, list[TokenRows]()
 
@@ -89,13 +75,6 @@ def test_a_batch_without_room_is_cut_in_two(small_bert: Path, monkeypatch: pytes
     network.most = 0
     with pytest.raises(InputError, match="not enough memory for one triplet of"):
         model.chances(TRIPLETS)
-
-
-def test_what_fills_a_row_up_is_not_looked_at(small_bert: Path) -> None:
-    model = BertRaterModel.load(small_bert)
-    whole = model.chances(TRIPLETS)
-    model.subwords.pad = 7
-    assert model.chances(TRIPLETS) == pytest.approx(whole, abs=1e-5)
 
 
 def refused(folder: Path, says: str) -> None:
@@ -171,29 +150,12 @@ def test_the_loss_is_a_loop_of_cross_entropies(made: tuple[RaterPairs, Subwords]
         assert float(task.loss(task.prepare(part, examples))) == pytest.approx(expected, abs=1e-4)
 
 
-def test_every_example_is_in_one_batch_of_an_epoch(made: tuple[RaterPairs, Subwords]) -> None:
-    task, count = task_of(made), len(made[0].labels["train"])
-    epochs = [[batch.tolist() for batch in task.batches("train", epoch)] for epoch in (1, 1, 2)]
-    assert epochs[0] == epochs[1] != epochs[2]
-    assert all(sorted(chain.from_iterable(batches)) == list(range(count)) for batches in epochs)
-    assert [b.tolist() for b in task_of(made, seed=6).batches("train", 1)] != epochs[0]
-
-
 def test_a_batch_has_no_more_tokens_than_asked_for(made: tuple[RaterPairs, Subwords]) -> None:
     task = task_of(made, Batching(batch=50, tokens=600))
     batches = task.batches("train", 1)
     sizes = [task.prepare("train", batch).rows.ids.numel() for batch in batches]
     assert max(sizes) <= 600
     assert max(map(len, batches)) > 5
-
-
-def test_packed_rows_have_the_same_loss(made: tuple[RaterPairs, Subwords]) -> None:
-    task, examples = task_of(made), np.array([0, 3, 1, 7])
-    expected = float(task.loss(task.prepare("dev", examples)).detach())
-    with task.network.packing.enable(torch.device("cpu")):
-        batch = task.prepare("dev", examples)
-        assert isinstance(batch.rows, Packed)
-        assert float(task.loss(batch).detach()) == pytest.approx(expected, rel=1e-5)
 
 
 def test_each_turn_is_truncated_and_followed_by_the_end_token(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq.errors import InputError, SpecError
+from interloq.errors import InputError
 from interloq.rate.examples import Examples
 from interloq.rate.pairs import PARTS, write_examples
 from interloq.records import Pair
@@ -163,8 +163,3 @@ def test_positives_go_where_negatives_are_lacking(tmp_path: Path) -> None:
 def test_settings_are_checked(name: str, value: Any) -> None:
     with pytest.raises(InputError, match=f"{name} must"):
         Examples(**{name: value})
-
-
-def test_settings_of_the_wrong_kind_are_refused() -> None:
-    with pytest.raises(SpecError, match="negatives must be one of 'any', 'matched'"):
-        Examples(negatives="none")  # type: ignore[arg-type]

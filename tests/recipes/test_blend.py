@@ -6,18 +6,11 @@ import blend
 import numpy as np
 import pytest
 
-from interloq.statistics.ridge import ranks
-
 
 def made(*, seed: int, signs: tuple[int, ...] = (1, 1)) -> Any:
     rng = np.random.default_rng(seed)
     human = rng.normal(size=200)
     return blend.ranked([sign * human + rng.normal(size=200) for sign in signs], human)
-
-
-def test_ranks_run_from_minus_one_to_one_and_missing_values_are_in_the_middle() -> None:
-    assert ranks(np.array([5.0, 1.0, np.nan, 3.0, 3.0])).tolist() == [0.75, -0.75, 0.0, 0.0, 0.0]
-    assert ranks(np.full(3, np.nan)).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_the_tested_sets_ratings_do_not_matter() -> None:

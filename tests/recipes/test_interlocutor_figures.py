@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import dcp
+import dcp_data
+import hazumi
 import interlocutor_figures
+import kokoro
 import numpy as np
 import pytest
+from dcp_baselines import Networks, without_farewell
+from human_system import rated_tables
+from interlocutor_arms import Plan
+
+from interloq import Rating, Sample
+from interloq.data.records.jsonl import write
+from interloq.records import INTERLOCUTOR, Turn
+from interloq.scorers.interlocutor.continuity_labels import SampleSelection, judge_of
+from tests.data.sets.made_sets import write_hazumi
+from tests.made_relevance import tiny_encoder
+from tests.scorers.interlocutor.made_logs import log
+from tests.scorers.interlocutor.made_models import judged
 
 
 def test_a_model_of_user_means_correlates_between_users_only() -> None:
@@ -43,3 +64,168 @@ def test_verdicts(interval: tuple[float, float], published: float | None, verdic
     figure = interlocutor_figures.Figure(sum(interval) / 2, np.linspace(*interval, 1000))
     assert interlocutor_figures.Claim("a above b", figure, published).verdict == verdict
     assert interlocutor_figures.Claim("a above b", None, reason="no data").verdict == "undecided: no data"
+
+
+# ---- Hazumi ----------------------------------------------------------------------------------------------------------
+
+
+def test_samples_are_prepared(tmp_path: Path) -> None:
+    write_hazumi(tmp_path / "data" / "hazumi1902")
+    hazumi.prepare(argparse.Namespace(data=str(tmp_path / "data"), out=str(tmp_path / "out"), quick=False))
+    (sample,) = Plan(tmp_path / "out").samples(hazumi.arms()[0], "train")
+    assert {rating.aspect for rating in sample.ratings} == {"impression"}
+    assert not (tmp_path / "out" / "data" / "hazumi.jsonl").exists()
+
+
+def test_rows_and_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed, (part, n) in enumerate((("train", 40), ("dev", 10), ("test", 20))):
+        samples = judged(n, seed=seed, judges=("ann", "bob", "cat"), aspect="impression")
+        write(tmp_path / "data" / "hazumi" / f"{part}.jsonl", samples, kind="samples")
+    tiny_encoder(tmp_path / "encoder")
+    options = ["--out", str(tmp_path), "--encoder", str(tmp_path / "encoder"), "--device", "cpu", "--quick"]
+    assert hazumi.main([*options, "--tables"]) == 2
+    assert "no predictions of 'outsider'; run with --train first" in capsys.readouterr().err
+    assert hazumi.main([*options, "--train"]) == 0
+    assert hazumi.main([*options, "--tables", "--resamples", "20"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("interlocutor, aware above user mean", "within users", "0.496"):
+        assert words in shown
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert {*hazumi.PUBLISHED, "user mean", "outsiders' own mean"} == found["rows"].keys()
+    assert found["trainings"]["interlocutor-token"][0]["rate"] == 3e-5
+    for model in (tmp_path / "models").iterdir():
+        (model / "model.safetensors").unlink()
+    assert hazumi.main([*options, "--train"]) == 0, "finished trainings are not repeated"
+
+
+# ---- KokoroChat ------------------------------------------------------------------------------------------------------
+
+
+def write_sessions(folder: Path, clients: int = 12, each: int = 10) -> None:
+    rows = []
+    for i in range(clients * each):
+        review = {
+            "evaluation_id": i,
+            "evaluation_created_at": f"2020-01-01T{i // 60:02}:{i % 60:02}:00",
+            "score": i % 7,
+        }
+        review |= {"client_id": i % clients, "counselor_id": i % 3}
+        turns = [{"speaker": "AB"[k % 2], "text": f"turn {k} of {i}"} for k in range(4 + i % 3)]
+        rows.append({"id": str(i), "turns": turns, "review_by_client_en": review})
+    folder.mkdir(parents=True)
+    (folder / "kokorochat_ja.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+
+def test_both_splits_and_their_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_sessions(tmp_path / "data" / "logs")
+    out, rng = tmp_path / "out", np.random.default_rng(0)
+    args = argparse.Namespace(data=str(tmp_path / "data"), out=str(out), quick=False, resamples=20)
+    kokoro.prepare(args)
+    plan = Plan(out, seeds=(0, 1), rates=(1e-3,))
+    users = {}
+    for arm in kokoro.arms():
+        users[arm.samples] = [{judge_of(s) for s in plan.samples(arm, part)} for part in ("train", "test")]
+        for seed in plan.seeds:
+            (out / "predictions").mkdir(exist_ok=True)
+            parts: dict[str, Any] = {part: rng.normal(size=len(plan.samples(arm, part))) for part in arm.parts}
+            np.savez(out / "predictions" / f"{arm.name}-rate0.001-seed{seed}.npz", dev_loss=np.array(1.0), **parts)
+    assert users["known_clients"][1] <= users["known_clients"][0]
+    assert users["new_clients"][1].isdisjoint(users["new_clients"][0])
+    kokoro.tables(args, plan, kokoro.arms())
+    shown = capsys.readouterr().out
+    rows = "known clients, user mean", "new clients, number of turns", "new clients, aware above new clients, unaware"
+    for words in rows:
+        assert words in shown
+    for seed in plan.seeds:
+        (out / "predictions" / f"new_clients-aware-rate0.001-seed{seed}.npz").unlink()
+    kokoro.tables(args, plan, kokoro.arms())
+    assert "new clients, aware: not trained" in capsys.readouterr().out
+    verdicts = [claim["verdict"] for claim in json.loads((out / "results.json").read_text())["claims"]]
+    assert len(verdicts) == 6
+    assert verdicts[-1] == "undecided: new clients, aware was not trained"
+
+
+# ---- continuity ------------------------------------------------------------------------------------------------------
+
+
+def test_last_replies_are_kept_and_inner_ones_drawn() -> None:
+    samples = [
+        Sample(f"d{i}#{k}", ["hi"], "yes", ratings=[Rating(float(k < 9), "ann", "continued", INTERLOCUTOR)])
+        for i in range(5)
+        for k in range(10)
+    ]
+    drawn = dcp_data.drawn_to(samples, 0.6)
+    assert dcp_data.labels(drawn) == {"replied": round(5 * 0.6 / 0.4), "not_replied": 5}
+    assert drawn == dcp_data.drawn_to(samples[::-1], 0.6)[::-1]
+
+
+def test_profiles_are_what_users_write_about_themselves() -> None:
+    turns = [Turn("I like tea", "ann"), Turn("my cat", "bob"), Turn("It rains", "ann"), Turn("I like tea", "ann")]
+    samples = [Sample("1", turns, "ok", ratings=[Rating(1, "ann", "continued", INTERLOCUTOR)])]
+    assert dcp_data.profiles(samples) == {"ann": "I like tea"}
+
+
+def test_a_log_is_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = dcp_data.Log(
+        "made", SampleSelection(min_conversations=5, by="own-time", dev=0.2, test=0.2), lambda *_: log(40), draw=True
+    )
+    monkeypatch.setattr(dcp_data, "CONTINUITY", {"made": made})
+    dcp_data.prepare_continuity("made", tmp_path, tmp_path / "out")
+    facts = json.loads((tmp_path / "out" / "made" / "samples.json").read_text())
+    assert facts["drawn"]["train"]["replied"] < facts["parts"]["train"]["replied"]
+    assert {path.name for path in (tmp_path / "out" / "made").iterdir()} == {
+        "train.jsonl.zst", "dev.jsonl.zst", "test.jsonl.zst", "pairs.jsonl.zst", "profiles.json", "samples.json",
+    }  # fmt: skip
+
+
+def store(out: Path, arms: list[Any], rng: np.random.Generator) -> Any:
+    """Random predictions of two seeds."""
+    plan = Plan(out, seeds=(0, 1), rates=(1e-3,))
+    (out / "predictions").mkdir(exist_ok=True)
+    for arm in arms:
+        for seed in plan.seeds:
+            parts: dict[str, Any] = {part: rng.random(len(plan.samples(arm, part))) for part in arm.parts}
+            np.savez(out / "predictions" / f"{arm.name}-rate0.001-seed{seed}.npz", dev_loss=np.array(1.0), **parts)
+    return plan
+
+
+def test_tables_of_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    rng, folder = np.random.default_rng(0), tmp_path / "data" / "byu"
+    for seed, (part, n) in enumerate((("train", 40), ("dev", 20), ("test", 30))):
+        write(folder / f"{part}.jsonl", judged(n, seed=seed), kind="samples")
+    (folder / "samples.json").write_text('{"cut_ends": "9 of 9 dialogues end after exactly 4 turns"}')
+    arms = dcp.arms(["byu"])
+    plan = store(tmp_path, arms, rng)
+    sizes = {part: len(plan.samples(arms[0], part)) for part in ("dev", "test")}
+    monkeypatch.setattr(dcp, "scores", lambda *_: {"Deep-AM": {part: rng.normal(size=n) for part, n in sizes.items()}})
+    found = dcp.log_tables("byu", plan, arms, Networks("encoder"), 20)
+    shown = capsys.readouterr().out
+    for words in ("not valid labels", "BERT-NSP is not available", "DCP + both above turn_index", "private_majority"):
+        assert words in shown
+    assert found["rows"]["FED"] == {"not available": "no language model of this language is given (--lm)"}
+    assert found["rows"]["Deep-AM"]["threshold"] == "reply-ratio"
+    assert (found["rows"]["DCP"]["threshold"], found["rows"]["DCP"]["seeds"]) == ("half", 2)
+
+
+def test_farewells() -> None:
+    samples = [Sample("1", ["hi"], "Goodbye!"), Sample("2", ["Gotta go"], "ok"), Sample("3", ["bye", "hi"], "yes")]
+    assert without_farewell(samples).tolist() == [0, 0, 1]
+
+
+def test_people_and_systems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng, folder = np.random.default_rng(0), tmp_path / "data" / "rated"
+    for seed, (part, n) in enumerate((("train", 40), ("dev", 20), ("test", 30), ("system", 10))):
+        write(folder / f"{part}.jsonl", judged(n, seed=seed, aspect="satisfaction"), kind="samples")
+    arms = dcp.arms(["rated"])
+    plan = store(tmp_path, arms[:-1], rng)
+    sizes = {part: len(plan.samples(arms[0], part)) for part in ("test", "system")}
+    found = {"Deep-AM": {part: rng.normal(size=n) for part, n in sizes.items()}}
+    monkeypatch.setattr("human_system.scores", lambda *_: found)
+    args = argparse.Namespace(out=str(tmp_path), ja_encoder="encoder", resamples=20)
+    result = rated_tables(args, plan, arms)
+    assert result["rows"]["score + both"] == {"not available": "it was not trained"}
+    assert "score: r for people above r for systems" in capsys.readouterr().out
+    assert len(result["claims"]) == 5
+    assert "no language model" in result["rows"]["FED"]["not available"]

@@ -6,6 +6,7 @@ import importlib
 import json
 from pathlib import Path
 
+import best
 import few_labels
 import interlocutor_arms
 import llm_judge
@@ -24,6 +25,8 @@ from tests.recipes.test_ready import write_restricted, write_sets_and_logs
 @pytest.mark.parametrize(
     ("recipe", "options", "message"),
     [
+        ("best", "", "set INTERLOQ_DATA"),
+        ("best", "--data nowhere", "no grade in"),
         ("dialeval_table", "", "set INTERLOQ_DATA"),
         ("dialeval_table", "--data .", "no usr in"),
         ("fed_table", "--model lm --data .", "no fed in"),
@@ -59,6 +62,17 @@ def test_missing_data_are_one_line(
     printed = capsys.readouterr()
     assert message in printed.err
     assert (printed.err.count("\n"), printed.out) == (1, "")
+
+
+def test_the_constants_of_best_come_from_sets_with_references() -> None:
+    samples = [Sample(str(i), ["?"], "word " * (i + 1), ["word word word"]) for i in range(6)]
+    bare = [Sample("1", ["?"], "word")]
+    sets = {"made": RatedSet(samples, np.arange(6), np.arange(6.0)), "bare": RatedSet(bare, np.arange(1), np.ones(1))}
+    made, mean = best.measure(sets, "length", "chrf")
+    assert (made.set, mean.set) == ("made", "mean")
+    assert (made.judge_mean, made.judge) == (3.5, 1.0)
+    assert made.judge_deviation == pytest.approx(np.std([1, 2, 3, 4, 5, 6]))
+    assert mean.best == made.best
 
 
 def test_intervals_are_narrower_with_scores_that_follow_the_ratings() -> None:

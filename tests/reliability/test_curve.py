@@ -67,14 +67,11 @@ def test_first_points_have_no_gain() -> None:
     assert (first.gain, first.gain_ci) == (0, (0, 0))
 
 
-def test_metric_that_does_not_combine_references_is_scored_again() -> None:
+def test_metrics_that_do_not_combine_references_or_are_fitted_are_scored_again() -> None:
     """BLEU-1 without smoothing of single references is BLEU*, and with more it is not."""
     star, bleu = (made(metric=f"{name}(order=1,smoothing='none')") for name in ("bleu_star", "bleu"))
     assert bleu.points[0].value == pytest.approx(star.points[0].value)
     assert bleu.points[3].value != pytest.approx(star.points[3].value)
-
-
-def test_metric_fitted_to_the_set() -> None:
     assert np.isfinite(made(metric="nist").points[-1].value)
 
 
@@ -121,14 +118,11 @@ def test_replies_that_equal_a_reference_are_noted_or_excluded() -> None:
     assert found.points != plain.points
 
 
-def test_query_with_constant_ratings_counts_over_all_replies_only() -> None:
+def test_queries_without_a_correlation_of_their_own_count_over_all_replies_only() -> None:
     some = queries()
     some[0] = replace(some[0], ratings=np.full(len(some[0].replies), 3.0))
     found = made(some)
     assert {(p.level, p.queries) for p in found.points} == {("query", 11), ("all", 12)}
-
-
-def test_two_replies_have_no_correlation_of_their_own() -> None:
     found = made(queries(replies=2))
     assert {(p.level, p.queries) for p in found.points} == {("query", 0), ("all", 12)}
     assert all(np.isnan(p.value) == (p.level == "query") for p in found.points)

@@ -145,10 +145,6 @@ def test_worse_sets_depend_on_the_example_only() -> None:
     assert not np.array_equal(made[:, 1], made[:, 4])  # the second of a kind is drawn on its own
 
 
-def test_no_worse_sets_can_be_wanted() -> None:
-    assert drawn(small_sets(), 0)[1].shape[1] == 0
-
-
 def test_all_references_can_be_drawn() -> None:
     sets = small_sets(ReliabilitySettings(sizes="3", per_size=10, foreign=4))
     rows = np.repeat(sets.rows("train")[:1], 500)

@@ -76,11 +76,6 @@ def test_labels_without_one_reference_are_those_of_the_smaller_sets() -> None:
                 np.testing.assert_allclose(value, compute_labels(scored, smaller)[0], atol=1e-12)
 
 
-def test_single_references_have_no_label_without_them() -> None:
-    (scored,) = score_replies(group_queries(rated_samples(1)), "bleu_star")
-    assert np.isnan(compute_labels_without(scored, np.array([[0]], dtype=np.int32))).all()
-
-
 def test_a_mean_over_references_ignores_missing_scores() -> None:
     scores = np.array([[1.0, 3.0, np.nan], [np.nan, np.nan, np.nan]])
     members = np.array([[0, 1, NONE], [1, 2, NONE], [2, NONE, NONE]], dtype=np.int32)

@@ -159,24 +159,6 @@ def test_a_failure_leaves_no_files(made: MadePredictor, monkeypatch: pytest.Monk
     assert not Path("trials.jsonl").exists()
 
 
-def test_an_interrupted_run_resumes(made: MadePredictor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interloq.reliability.augment.BLOCK", 2)
-    options = AugmentOptions(model="model", trials="trials.jsonl")
-    whole = augment_file(saved(samples()), "out.jsonl", LOG, options)
-    expected = [Path(name).read_bytes() for name in ("out.jsonl", "trials.jsonl")]
-    encode = made.encode
-    with monkeypatch.context() as patch:
-        patch.setattr(made, "encode", lambda pairs: 1 / 0 if "want tea 5" in str(pairs) else encode(pairs))
-        with pytest.raises(ZeroDivisionError):
-            augment_file("samples.jsonl", "again.jsonl", LOG, options)
-    assert not Path("again.jsonl").exists()
-    facts = augment_file("samples.jsonl", "again.jsonl", LOG, options)
-    assert (whole["resumed"], facts["counts"]) == (0, whole["counts"])
-    assert facts["resumed"] == 4
-    assert [Path(name).read_bytes() for name in ("again.jsonl", "trials.jsonl")] == expected
-    assert not Path("again.jsonl.part").exists()
-
-
 def test_outputs_do_not_replace_inputs(made: MadePredictor) -> None:
     for output in ("samples.jsonl", "pairs.jsonl"):
         with pytest.raises(InputError, match=output):

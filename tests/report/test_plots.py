@@ -218,12 +218,9 @@ def test_no_number_is_too_extreme_for_an_axis(values: list[float]) -> None:
     assert all(len(axis.label(tick)) < 320 for tick in axis.ticks())
 
 
-def test_a_scale_without_values_is_still_a_scale() -> None:
+def test_a_scale_without_values_is_a_scale_and_whole_numbers_have_whole_ticks() -> None:
     axis = scale([float("nan")])
     assert (axis.low, axis.high) == (0, 1)
-
-
-def test_whole_numbers_have_whole_ticks() -> None:
     assert whole_scale([3]).ticks() == [2, 3, 4]
     assert whole_scale([1, 2, 3]).ticks() == [1, 2, 3]
     assert whole_scale([1, 40]).ticks() == [0, 10, 20, 30, 40]

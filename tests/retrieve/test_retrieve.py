@@ -19,7 +19,7 @@ from interloq.errors import MissingDependencyError
 from interloq.records import Pair
 from interloq.retrieve.bm25 import term
 from interloq.retrieve.dense import Dense
-from interloq.retrieve.diversity import diversify_replies, mmr, similarities
+from interloq.retrieve.extend import diversify_replies, mmr, similarities
 from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores, share_reaching
 from interloq.retrieve.retriever import NOTHING, Words, best, fields, joint
 from interloq.retrieve.similar import near
@@ -301,12 +301,9 @@ def test_a_folder_stands_for_its_training_part(logs: Path) -> None:
 RETRIEVER = create("bm25(tokenizer='whitespace')")
 
 
-def test_words_are_hashed_alike_everywhere() -> None:
+def test_words_are_hashed_alike_everywhere_and_counted() -> None:
     assert term("hello") == int.from_bytes(bytes.fromhex("a7b6eda801e5347d"), "little")
     assert term("日本") != term("日木")
-
-
-def test_encoding_counts_words() -> None:
     words = RETRIEVER.encode(["b a b", "", "a"])
     assert words.ends.tolist() == [0, 2, 2, 3]
     assert words.lengths.tolist() == [3, 0, 1]

@@ -170,11 +170,6 @@ def test_metrics_that_cannot_rate_are_refused(text: str, said: str) -> None:
         create(text, kind="rater")
 
 
-def test_a_pipeline_keeps_at_least_one_reference() -> None:
-    with pytest.raises(InputError, match="best must be at least 1, got 0"):
-        create(f"vbleu(index='index',rater={BY},best=0)")
-
-
 # ---- calibration -----------------------------------------------------------------------------------------------------
 
 
@@ -278,3 +273,16 @@ def test_logs_that_cannot_serve_are_refused(folder: Path) -> None:
     Path("bad.jsonl").write_text('{"id": 1\n')
     with pytest.raises(InputError, match=r"bad\.jsonl:1"):
         calibrate(Shared(), "bad.jsonl")
+
+
+def test_the_weights_of_a_packaged_judge_are_its_scores() -> None:
+    judge = create("judge(model='ready')")
+    context = ["What do you like to do at the weekend?"]
+    texts = ["I like to read a book in the garden.", "zebra zebra zebra", "What do you like to do at the weekend?"]
+    references = [Reference(text, source=f"retrieved:{i}") for i, text in enumerate(texts)]
+    (rated,) = By(judge).rate([Sample("1", context, "so so", references)])
+    scores = scores_of(judge, [Sample("", context, text) for text in texts])
+    assert [reference.weight for reference in rated.references] == pytest.approx(scores.tolist())
+    assert min(scores) < 0 < max(scores)
+    assert judge.scale == (-1, 1)
+    assert create("judge(model='trained')").scale is None

@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
-from interloq import MissingDependencyError, Rating, Reference, Sample
+from interloq import InputError, MissingDependencyError, Rating, Reference, Sample
 from interloq.registry import create
 from interloq.score import default_metrics as module
 from interloq.score.default_metrics import (
     BERTSCORE,
+    DIALOGUE_JUDGE,
     JUDGE,
-    RELEVANCE,
     default_metrics,
     is_english,
     length_metric,
     next_steps,
+    require_judge,
 )
 
 ENGLISH = ["What do you like to do in your free time?"]
@@ -36,7 +37,7 @@ class Lacks:
     """A metric whose network needs a package that is not installed."""
 
     def built_with(self) -> str:
-        raise MissingDependencyError("metric 'relevance'", "torch", "ready")
+        raise MissingDependencyError("metric 'judge'", "torch", "ready")
 
 
 @pytest.fixture(autouse=True)
@@ -52,17 +53,17 @@ def samples(context: list[str], references: list[str] = []) -> list[Sample]:  # 
 
 def test_with_references_replies_are_compared_with_them() -> None:
     found = default_metrics(samples(ENGLISH, ["I like to read."]))
-    assert found.metrics == (RELEVANCE, BERTSCORE, "chrf", "rouge_l", "bleu(order=2)", "length")
+    assert found.metrics == (JUDGE, BERTSCORE, "chrf", "rouge_l", "bleu(order=2)", "length")
     assert found.left_out == ()
     every = default_metrics(samples(ENGLISH, ["I like to read."]), every=True)
-    assert every.metrics == (RELEVANCE, JUDGE, *found.metrics[1:-1], "distinct", "length")
+    assert every.metrics == (*found.metrics[:-1], "distinct", "length")
 
 
 def test_without_references_the_context_is_read() -> None:
-    assert default_metrics(samples(ENGLISH)).metrics == (RELEVANCE, "distinct", "length")
+    assert default_metrics(samples(ENGLISH)).metrics == (JUDGE, "distinct", "length")
     alone = default_metrics(samples([]))
     assert alone.metrics == ("distinct", "length")
-    assert alone.left_out == (f"{RELEVANCE}: most samples have no context",)
+    assert alone.left_out == (f"{JUDGE}: most samples have no context",)
 
 
 def test_a_missing_extra_is_named_with_its_command(networks: dict[str, Any]) -> None:
@@ -80,6 +81,17 @@ def test_other_languages_are_not_read_by_english_networks() -> None:
     char = "tokenizer='char'"
     assert japanese.metrics == ("chrf", f"rouge_l({char})", f"bleu(order=2,{char})", f"length({char})")
     assert length_metric(samples(JAPANESE)) == f"length({char})"
+
+
+def test_the_judge_is_required_where_no_metric_is_named(networks: dict[str, Any]) -> None:
+    assert require_judge(samples(ENGLISH), "compare samples") == JUDGE
+    assert require_judge(samples(ENGLISH), "rank", of_dialogues=True) == DIALOGUE_JUDGE
+    for replies, why in ((samples([]), "no context"), (samples(GERMAN), "English only")):
+        with pytest.raises(InputError, match=rf"no metric to rank by; judge.*{why}"):
+            require_judge(replies, "rank")
+    networks["metric"] = Lacks()
+    with pytest.raises(InputError, match="pip install 'interloq"):
+        require_judge(samples(ENGLISH), "rank")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +112,7 @@ def test_english_is_told_from_its_neighbours(text: str, english: bool) -> None:
 def test_references_with_weights_are_weighed() -> None:
     weighed = [Sample("1", ENGLISH, "yes", [Reference("no", -1.0), Reference("yes")])]
     assert default_metrics(weighed).metrics == (
-        *(RELEVANCE, BERTSCORE, "delta_bleu(order=2)"),
+        *(JUDGE, BERTSCORE, "delta_bleu(order=2)"),
         *("chrf", "rouge_l", "bleu(order=2)", "length"),
     )
 
@@ -117,6 +129,6 @@ def test_next_steps_are_those_the_samples_allow() -> None:
     english = [Sample(f"{i}", ENGLISH, "I like to read.", ["a", "b"], ratings=[Rating(1.0)]) for i in range(50)]
     _, learn = next_steps("my file.jsonl", english, "chrf")
     assert learn.endswith("interloq train judge 'my file.jsonl' -o mine")
-    *_, compare = next_steps("f.jsonl", rated, RELEVANCE)
-    assert shlex.split(compare)[-1] == 'relevance(model="ready")'
-    assert create(shlex.split(compare)[-1]) == create(RELEVANCE)
+    *_, compare = next_steps("f.jsonl", rated, JUDGE)
+    assert shlex.split(compare)[-1] == 'judge(model="ready")'
+    assert create(shlex.split(compare)[-1]) == create(JUDGE)

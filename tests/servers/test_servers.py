@@ -118,11 +118,8 @@ def test_blank_text_is_empty(text: str) -> None:
     assert check_reply(Reply(text)) == Reply("", "empty")
 
 
-def test_a_known_failure_is_kept_when_text_is_empty() -> None:
+def test_a_known_failure_is_kept_and_long_text_is_cut_with_a_note() -> None:
     assert check_reply(Reply("", "timed out")) == Reply("", "timed out")
-
-
-def test_long_text_is_cut_with_a_note() -> None:
     assert check_reply(Reply("x" * 4_000)) == Reply("x" * 4_000)
     assert check_reply(Reply("x" * 4_001)) == Reply("x" * 4_000, "too long")
     assert check_reply(Reply("abc"), longest=2) == Reply("ab", "too long")

@@ -88,13 +88,10 @@ def test_a_family_has_enough_permutations_unless_a_number_is_given() -> None:
     assert [permutations_per_test(25, given) for given in (0, 99)] == [0, 99]
 
 
-def test_holm_by_hand() -> None:
+def test_holm_and_benjamini_hochberg_by_hand() -> None:
     # sorted .01 .02 .04 .5 times 4 3 2 1, never falling
     assert adjust_p_values([0.04, 0.01, 0.5, 0.02], "holm") == pytest.approx([0.08, 0.04, 0.5, 0.06])
     assert adjust_p_values([0.6, 0.5], "holm") == [1.0, 1.0]
-
-
-def test_benjamini_hochberg_by_hand() -> None:
     # sorted .01 .02 .04 .5 times 4/1 4/2 4/3 4/4
     assert adjust_p_values([0.04, 0.01, 0.5, 0.02], "bh") == pytest.approx([0.16 / 3, 0.04, 0.5, 0.04])
 

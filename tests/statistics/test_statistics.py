@@ -107,14 +107,11 @@ def test_items_of_a_cluster_are_drawn_together() -> None:
     assert set(counts[:, [0, 1, 3]].sum(axis=1)) == {3}
 
 
-def test_halves_are_drawn_without_replacement() -> None:
+def test_halves_are_drawn_without_replacement_and_one_item_is_its_own_half() -> None:
     counts = np.concatenate(list(half_counts(9, 400, seed=2)))
     assert set(counts.ravel()) == {0, 1}
     assert set(counts.sum(axis=1)) == {4}
     assert counts.mean(axis=0) == pytest.approx(np.full(9, 4 / 9), abs=0.1)
-
-
-def test_one_item_is_its_own_half() -> None:
     assert np.concatenate(list(half_counts(1, 3, seed=0))).tolist() == [[1], [1], [1]]
 
 

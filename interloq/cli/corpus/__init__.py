@@ -68,7 +68,7 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
     arguments.add_json(importing)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     actions = {
         "build": _build,
         "settings": _settings,
@@ -79,10 +79,10 @@ def run(args: argparse.Namespace) -> int:
         "continuity": corpus_samples.run,
         "ratings": corpus_samples.run,
     }
-    return actions[args.action](args)
+    actions[args.action](args)
 
 
-def _build(args: argparse.Namespace) -> int:
+def _build(args: argparse.Namespace) -> None:
     from interloq.data.corpus.build import build
     from interloq.data.corpus.settings import BuildOptions
 
@@ -96,17 +96,15 @@ def _build(args: argparse.Namespace) -> int:
     mark_incomplete(facts["posts"]["bad_lines"])
     if facts["posts"]["bad_lines"]:
         print_stderr(f"interloq: bad lines are in {args.output}/posts.rejected.jsonl")
-    return 0
 
 
-def _settings(_: argparse.Namespace) -> int:
+def _settings(_: argparse.Namespace) -> None:
     from interloq.data.corpus.settings import default_toml
 
     print_line(default_toml().rstrip())
-    return 0
 
 
-def _show(args: argparse.Namespace) -> int:
+def _show(args: argparse.Namespace) -> None:
     from interloq.data.files.opening import read_json, reading_saved
 
     path = f"{args.folder.rstrip('/')}/corpus.json"
@@ -116,7 +114,6 @@ def _show(args: argparse.Namespace) -> int:
         raise InputError("does not describe a corpus", hint=hint, where=path)
     with reading_saved(path, hint=hint):
         _print(facts, args)
-    return 0
 
 
 def _print(facts: dict[str, Any], args: argparse.Namespace) -> None:
@@ -161,7 +158,7 @@ def _thread_rows(facts: dict[str, Any]) -> list[list[str]]:
     return [*rows, ["threads kept", f"{threads['kept']:,}", f"with {count(facts['thread_posts']['kept'], 'post')}"]]
 
 
-def _import(args: argparse.Namespace) -> int:
+def _import(args: argparse.Namespace) -> None:
     from interloq.data.sets.imports import import_corpus, import_names
 
     names = import_names(args.corpus, arguments.make_options(UserIdOptions, args))
@@ -173,25 +170,20 @@ def _import(args: argparse.Namespace) -> int:
         for part, counts in facts["parts"].items():
             rows.append([part, *(f"{n:,}" for n in counts.values())])
         print_table("", [facts["corpus"], "dialogues", "turns", "pairs", "pairs in groups"], rows)
-    return 0
 
 
-def _pairs(args: argparse.Namespace) -> int:
+def _pairs(args: argparse.Namespace) -> None:
     from interloq.data.corpus.dialogues import pairs_file
 
     bad = BadLineReporter()
     pairs = pairs_file(args.dialogues, args.output, reading=arguments.make_options(ReadOptions, args, on_reject=bad))
     bad.close()
     if args.output == "-":
-        return 0
+        return
     if args.json:
         print_json({"pairs": pairs, "bad_lines": bad.count})
     else:
         print_line(count(pairs, "pair"))
-    return 0
-
-
-# ---- forget ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +201,7 @@ class ForgetOptions:
     yes: bool = option(False, "do not ask for confirmation")
 
 
-def _forget(args: argparse.Namespace) -> int:
+def _forget(args: argparse.Namespace) -> None:
     from interloq.data.pseudonyms import names_of
     from interloq.scorers.interlocutor.forget_file import find, forget_in_models
 
@@ -229,7 +221,7 @@ def _forget(args: argparse.Namespace) -> int:
     if args.json:
         files = {str(path): {"removed": gone, "of": of} for path, (gone, of) in user_data.records.items()}
         print_json({"removed": user_data.found, "files": files, "models": models, "not_undone": user_data.notes})
-        return 0
+        return
     rows = [[str(path), f"{gone:,}", f"{of:,}"] for path, (gone, of) in user_data.records.items()]
     print_table("", ["file", "removed", "of"], rows)
     for model, known in models.items():
@@ -238,4 +230,3 @@ def _forget(args: argparse.Namespace) -> int:
     print_line("not undone:")
     for note in user_data.notes:
         print_line(f"- {note}")
-    return 0

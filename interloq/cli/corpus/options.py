@@ -70,7 +70,14 @@ def add_build(build: argparse.ArgumentParser) -> None:
     build.add_argument(
         "--settings", type=InputPath, metavar="FILE", help="TOML (see: interloq corpus settings); flags override it"
     )
-    _add_flags(build)
+    from interloq.data.corpus.settings import keys
+
+    known = keys()
+    for flag, name in FLAGS.items():
+        key = known[name]
+        default = f" (default {key.default})" if key.default != "" else ""
+        values: dict[str, Any] = {"choices": key.choices} if key.choices else {"metavar": METAVARS[type(key.default)]}
+        build.add_argument(flag, dest=name, type=type(key.default), help=key.help + default, **values)
     add_list(build, "--field", metavar="PART=NAME", help="name of a field in the logs, e.g. user=author.name")
     build.add_argument(
         "--split", metavar="SHARES", help="shares of train, dev and test in order of time, e.g. 0.8,0.1,0.1; or none"
@@ -80,17 +87,6 @@ def add_build(build: argparse.ArgumentParser) -> None:
     add_common(running)  # type: ignore[arg-type]
     for flag in MOVED:
         build.add_argument(flag, nargs="?", action=_Moved, help=argparse.SUPPRESS)
-
-
-def _add_flags(build: argparse.ArgumentParser) -> None:
-    from interloq.data.corpus.settings import keys
-
-    known = keys()
-    for flag, name in FLAGS.items():
-        key = known[name]
-        default = f" (default {key.default})" if key.default != "" else ""
-        values: dict[str, Any] = {"choices": key.choices} if key.choices else {"metavar": METAVARS[type(key.default)]}
-        build.add_argument(flag, dest=name, type=type(key.default), help=key.help + default, **values)
 
 
 class _Moved(argparse.Action):

@@ -47,7 +47,7 @@ def _add(action: argparse.ArgumentParser, of: str, selection: SampleSelection, n
     arguments.add_common(action)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run one of the actions."""
     from interloq.scorers.interlocutor.samples_file import SampleSource, continuity_file, ratings_file
 
@@ -62,18 +62,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts | {"bad_lines": bad.count})
     else:
-        _print(facts)
-    return 0
-
-
-def _print(facts: dict[str, Any]) -> None:
-    if facts.get("cut_ends"):
-        print_line(f"warning: {facts['cut_ends']}: these ends are not valid labels")
-    if facts["dropped"]:
-        rows = [[name.replace("_", " "), f"{n:,}"] for name, n in sorted(facts["dropped"].items())]
-        print_table("", ["dropped or changed", "count"], rows)
-    print_parts(facts["parts"], digits=1)
-    print_line(f"user ids: {facts['user_ids']}")
+        if facts.get("cut_ends"):
+            print_line(f"warning: {facts['cut_ends']}: these ends are not valid labels")
+        if facts["dropped"]:
+            rows = [[name.replace("_", " "), f"{n:,}"] for name, n in sorted(facts["dropped"].items())]
+            print_table("", ["dropped or changed", "count"], rows)
+        print_parts(facts["parts"], digits=1)
+        print_line(f"user ids: {facts['user_ids']}")
 
 
 def print_parts(parts: dict[str, dict[str, Any]], *, digits: int) -> None:

@@ -76,9 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     actions = {"run": _run, "partners": _partners, "samples": _samples, "audit": play_audit.run}
-    return actions[args.action](args)
+    actions[args.action](args)
 
 
 def _add_bots(parser: argparse.ArgumentParser, what: str, help_text: str) -> None:
@@ -91,7 +91,7 @@ def _add_bots(parser: argparse.ArgumentParser, what: str, help_text: str) -> Non
     )
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> None:
     from interloq.cli.play.view import watching
     from interloq.play.run import play
     from interloq.play.talk import PlayTally, close_all
@@ -135,7 +135,6 @@ def _run(args: argparse.Namespace) -> int:
     else:
         _show(args, plan, tally)
     mark_incomplete(tally.failed)
-    return 0
 
 
 def _running(settle: SettleOptions, *, quiet: bool) -> Running | None:
@@ -175,7 +174,7 @@ def _make_plan(args: argparse.Namespace) -> Plan:
     return plan(targets, openings, options, exchanges=exchanges, partners=partners, known=known)
 
 
-def _partners(args: argparse.Namespace) -> int:
+def _partners(args: argparse.Namespace) -> None:
     from interloq.play.openings import read_openings
     from interloq.play.partners import partner_set, save_partners
     from interloq.play.talk import close_all
@@ -197,10 +196,9 @@ def _partners(args: argparse.Namespace) -> int:
     elif args.output != "-":
         sizes = [(len(bots), "partner"), (len(openings), "opening"), (partners.exchanges, "exchange")]
         print_line(f"{args.output}: {', '.join(count(n, what) for n, what in sizes)}: {partners.hash}")
-    return 0
 
 
-def _samples(args: argparse.Namespace) -> int:
+def _samples(args: argparse.Namespace) -> None:
     from interloq.play.samples import samples_file
 
     with reading(args) as read_options:
@@ -217,7 +215,6 @@ def _samples(args: argparse.Namespace) -> int:
         )
         if tally.silent:
             print_line(f"dialogues without any utterance to judge: {tally.silent:,}")
-    return 0
 
 
 def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
@@ -229,9 +226,6 @@ def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
     resumed = f", {tally.resumed:,} of them from earlier runs" if tally.resumed else ""
     print_line(f"{args.output}: {count(tally.dialogues, 'dialogue')}{resumed}; {tally.short:,} ended early")
     print_line(f"partner set: {plan.run['partners']}")
-
-
-# ---- bots named on the command line ----------------------------------------------------------------------------------
 
 
 def make_bots(options: Sequence[str], file: str | None, what: str, *, trust: Trust = None) -> dict[str, Bot]:

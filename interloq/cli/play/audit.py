@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.agree.dialogue_scores import dialogue_scores, metrics_of
     from interloq.metrics.metric_names import find
     from interloq.rank.audit import cheating, influence
@@ -43,13 +43,12 @@ def run(args: argparse.Namespace) -> int:
             print_json({**asdict(tried), "table": tried.table, "unscored": tried.unscored})
         else:
             _print_cheating(tried)
-        return 0
+        return
     effect = influence(rows, options.in_set, options.pool, lower_is_better=lower)
     if args.json:
         print_json(asdict(effect))
     else:
         _print_influence(effect)
-    return 0
 
 
 def _print_cheating(tried: Cheating) -> None:

@@ -49,31 +49,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         arguments.add_output(action, "the samples with further references")
         arguments.add_options(action, CandidateOptions)
     reliability_annotate.add_arguments(annotating)
-    for action, options in (
-        (predicting, PredictOptions),
-        (augmenting, AugmentOptions),
-        (annotating, AnnotateOptions),
-    ):
+    for action, options in ((predicting, PredictOptions), (augmenting, AugmentOptions), (annotating, AnnotateOptions)):
         arguments.add_options(action, options)
         arguments.add_map(action)
         arguments.add_common(action)
-    _add_curve(actions.add_parser("curve", help="correlation with people as references are added"))
+    action = actions.add_parser("curve", help="correlation with people as references are added")
+    arguments.add_samples(action)
+    arguments.add_list(action, "-m", "--metric", metavar="SPEC", help="a metric")
+    arguments.add_output(action, "file for the curves, for the report", required=False)
+    arguments.add_options(action, CurveOptions)
+    arguments.add_map(action)
+    arguments.add_common(action)
 
 
-def run(args: argparse.Namespace) -> int:
-    actions = {
-        "predict": _predict,
-        "augment": _augment,
-        "annotate": reliability_annotate.run,
-        "curve": _curve,
-    }
-    return actions[args.action](args)
+def run(args: argparse.Namespace) -> None:
+    actions = {"predict": _predict, "augment": _augment, "annotate": reliability_annotate.run, "curve": _curve}
+    actions[args.action](args)
 
 
-# ---- predict ---------------------------------------------------------------------------------------------------------
-
-
-def _predict(args: argparse.Namespace) -> int:
+def _predict(args: argparse.Namespace) -> None:
     from interloq.reliability.reliability_file import predict_file
 
     options, progress = arguments.make_options(PredictOptions, args), stage_progress(quiet=args.quiet)
@@ -84,7 +78,6 @@ def _predict(args: argparse.Namespace) -> int:
         print_json(facts)
     elif args.output != "-":
         print_predicted(scores, facts)
-    return 0
 
 
 def print_predicted(scores: Sequence[Score], facts: dict[str, Any]) -> None:
@@ -131,10 +124,7 @@ def _extreme(reference: dict[str, Any] | None) -> str:
     return f"{cut(reference['text'], CUT)} ({reference['effect']:+.3f})"
 
 
-# ---- augment ---------------------------------------------------------------------------------------------------------
-
-
-def _augment(args: argparse.Namespace) -> int:
+def _augment(args: argparse.Namespace) -> None:
     from interloq.reliability.reliability_file import augment_file
 
     source, options = arguments.make_options(CandidateOptions, args), arguments.make_options(AugmentOptions, args)
@@ -145,7 +135,6 @@ def _augment(args: argparse.Namespace) -> int:
         print_json({"output": args.output, **facts})
     elif args.output != "-":
         print_augmented(args.output, facts)
-    return 0
 
 
 def print_augmented(output: str, facts: dict[str, Any]) -> None:
@@ -164,19 +153,7 @@ def print_augmented(output: str, facts: dict[str, Any]) -> None:
     _print_end(facts)
 
 
-# ---- curve -----------------------------------------------------------------------------------------------------------
-
-
-def _add_curve(action: argparse.ArgumentParser) -> None:
-    arguments.add_samples(action)
-    arguments.add_list(action, "-m", "--metric", metavar="SPEC", help="a metric")
-    arguments.add_output(action, "file for the curves, for the report", required=False)
-    arguments.add_options(action, CurveOptions)
-    arguments.add_map(action)
-    arguments.add_common(action)
-
-
-def _curve(args: argparse.Namespace) -> int:
+def _curve(args: argparse.Namespace) -> None:
     from interloq.reliability.curve_file import curve_file
 
     if not args.metric:
@@ -189,27 +166,22 @@ def _curve(args: argparse.Namespace) -> int:
         print_json(curves)
     elif args.output != "-":
         print_curves(curves)
-    return 0
 
 
 def print_curves(curves: Sequence[AgreementCurve]) -> None:
     """Print both arms of each metric's curve at both levels."""
     for curve in curves:
-        _print_curve(curve)
-
-
-def _print_curve(curve: AgreementCurve) -> None:
-    for level, name in LEVELS.items():
-        title = f"{curve.metric}: {curve.coefficient.capitalize()} correlation with people, {name} (95 % interval)"
-        columns = ["references", "of other queries", "correlation", "interval", "gain", "interval", "queries"]
-        print_table(title, columns, [_point_row(point) for point in curve.points if point.level == level])
-    print_line(
-        f"{count(curve.queries, 'query', 'queries')} with {count(curve.replies, 'rated reply', 'rated replies')}"
-    )
-    for note in curve.notes():
-        print_line(f"note: {note}")
-    for reason, n in curve.skipped.items():
-        print_line(f"skipped: {count(n, 'query', 'queries')} with {reason}")
+        for level, name in LEVELS.items():
+            title = f"{curve.metric}: {curve.coefficient.capitalize()} correlation with people, {name} (95 % interval)"
+            columns = ["references", "of other queries", "correlation", "interval", "gain", "interval", "queries"]
+            print_table(title, columns, [_point_row(point) for point in curve.points if point.level == level])
+        print_line(
+            f"{count(curve.queries, 'query', 'queries')} with {count(curve.replies, 'rated reply', 'rated replies')}"
+        )
+        for note in curve.notes():
+            print_line(f"note: {note}")
+        for reason, n in curve.skipped.items():
+            print_line(f"skipped: {count(n, 'query', 'queries')} with {reason}")
 
 
 def _point_row(point: AgreementPoint) -> list[str]:

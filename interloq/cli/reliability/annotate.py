@@ -33,7 +33,7 @@ def add_arguments(action: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.reliability.annotate_file import annotation
 
     if "-" in (args.samples, args.output):
@@ -52,12 +52,11 @@ def run(args: argparse.Namespace) -> int:
     mark_incomplete(counts["finished"] < counts["queries"])
     if args.json:
         print_json({"output": args.output, **facts})
-        return 0
+        return
     print_line(
         f"{args.output}: {count(counts['added'], 'reference')} added, {counts['edited']} of them edited; "
         f"{counts['finished']:,} of {count(counts['queries'], 'query', 'queries')} finished"
     )
-    return 0
 
 
 def _talk(session: Session) -> None:

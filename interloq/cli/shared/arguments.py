@@ -25,9 +25,6 @@ METAVARS = {int: "N", float: "X"}
 _QUOTED = re.compile(r"""(["'])(.*?)\1""", re.DOTALL)
 
 
-# ---- paths -----------------------------------------------------------------------------------------------------------
-
-
 class InputPath(str):
     """The `type` of every argument that names a file or folder to read."""
 
@@ -79,9 +76,6 @@ def _find_quoted_texts(text: str) -> Iterator[str]:
     for _, inner in _QUOTED.findall(straighten_quotes(text)):
         yield inner
         yield from _find_quoted_texts(inner)
-
-
-# ---- options of a dataclass ------------------------------------------------------------------------------------------
 
 
 def add_options(
@@ -161,9 +155,6 @@ def apply_arguments(settings: Options, args: argparse.Namespace) -> Options:
         if value is not None:
             given[field.name] = tuple(value) if isinstance(value, list) else value
     return replace(settings, **given)  # type: ignore[type-var]
-
-
-# ---- arguments that several verbs share ------------------------------------------------------------------------------
 
 
 def add_input(

@@ -28,9 +28,6 @@ from interloq.terminal.console import plain, print_stderr
 EVERY = 30.0  # seconds between lines
 
 
-# ---- bad lines and exit codes ----------------------------------------------------------------------------------------
-
-
 @dataclass
 class _BadLineFile:
     """The file for bad lines beside the verb's output; None if the verb has no output."""
@@ -125,8 +122,8 @@ def mark_incomplete(condition: object = True) -> None:
         _incomplete.set(True)
 
 
-def exit_code(run: Callable[[], int]) -> int:
-    """Return value of `run`, or 1 if it is 0 but `mark_incomplete` was called."""
+def exit_code(run: Callable[[], int | None]) -> int:
+    """Return the exit code of `run` if it has one other than 0, else 1 if `mark_incomplete` was called, else 0."""
     token = _incomplete.set(False)
     try:
         return run() or int(_incomplete.get())
@@ -141,9 +138,6 @@ def confirm_removal(what: str) -> None:
     print_stderr(f"Remove {what} for good? [y/N]")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise InputError("nothing was removed")
-
-
-# ---- spending --------------------------------------------------------------------------------------------------------
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
@@ -167,9 +161,6 @@ def limit_spending(args: argparse.Namespace, *, may_be_incomplete: bool = True) 
     mark_incomplete(may_be_incomplete and spent.failed)
     if spent.summary() and not args.quiet:
         print_stderr(f"interloq: {spent.summary()}")
-
-
-# ---- progress --------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -63,18 +63,15 @@ def add_arguments(parser: argparse.ArgumentParser, part: str = "") -> None:
             _module(name).add_arguments(part_parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    if args.part not in MODULES:
-        return _run_job(args, trainable(args.part))
-    code: int = _module(args.part).run(args)
-    return code
+def run(args: argparse.Namespace) -> None:
+    if args.part in MODULES:
+        _module(args.part).run(args)
+    else:
+        _run_job(args, trainable(args.part))
 
 
 def _module(part: str) -> Any:
     return importlib.import_module(f"interloq.cli.train.{part}")
-
-
-# ---- registered jobs -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +93,7 @@ def add_job_arguments(parser: argparse.ArgumentParser, job: Trainable) -> None:
     arguments.add_common(parser)
 
 
-def _run_job(args: argparse.Namespace, job: Trainable) -> int:
+def _run_job(args: argparse.Namespace, job: Trainable) -> None:
     from interloq.retrieve.training_log import TrainingLog
 
     job, settings = choose_job(args, job)
@@ -117,7 +114,6 @@ def _run_job(args: argparse.Namespace, job: Trainable) -> int:
             print_json({job.noun: args.output, **facts, "epochs": read_curve(args.output)})
         else:
             print_trained(args.output, facts, job)
-    return 0
 
 
 def _train(
@@ -141,9 +137,6 @@ def print_trained(output: str, facts: dict[str, Any], job: Trainable) -> None:
     """Print the signature of what was trained and the result of training."""
     print_line(f"{output}: {facts['signature']}")
     print_line(job.result(facts, read_curve(output)))
-
-
-# ---- options from the settings of a job ------------------------------------------------------------------------------
 
 
 def add_job_options(parser: argparse.ArgumentParser, job: Trainable) -> None:

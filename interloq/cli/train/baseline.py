@@ -34,20 +34,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     facts = _make_baseline(args, make_options(BaselineOptions, args))
     from interloq.metrics.contextual.bertscore_baseline import PARTS, save_baseline
 
     path = save_baseline(args.output, facts)
     if args.json:
         print_json({"file": str(path), **facts})
-        return 0
+        return
     rows = []
     for layer, levels in facts["layers"].items():
         rows.append([layer, *(number(levels[part], 4) for part in PARTS)])
     print_line(f"{path}: {count(facts['pairs'], 'pair')} of unrelated texts, {facts['model']}")
     print_table("", ["layer", "P", "R", "F"], rows)
-    return 0
 
 
 def _make_baseline(args: argparse.Namespace, options: BaselineOptions) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     from interloq.data.text.tokenize import SentencePiece, train_sentencepiece
 
     options = make_options(TokenizerOptions, args)
@@ -49,7 +49,6 @@ def run(args: argparse.Namespace) -> int:
         print_json({"model": str(path), "signature": signature})
     else:
         print_line(f"{path}: {signature}")
-    return 0
 
 
 def _texts(path: str, read_options: ReadOptions) -> Iterator[str]:

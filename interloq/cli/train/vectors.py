@@ -23,11 +23,7 @@ class VectorOptions:
     """What is read and written, and how it is computed; none of it changes the vectors of given texts."""
 
     source: str | None = option(
-        None,
-        "convert a file of GloVe, word2vec or .vec vectors instead",
-        flag="--from",
-        path=True,
-        metavar="FILE",
+        None, "convert a file of GloVe, word2vec or .vec vectors instead", flag="--from", path=True, metavar="FILE"
     )
     kind: str | None = option(None, "kind of records in the files", choices=KINDS, shown="detected per file")
     tokenizer: str | None = option(
@@ -58,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     if bool(args.source) == bool(args.files):
         raise InputError("either files with texts or --from FILE is needed", hint="see: interloq train vectors --help")
     vectors = _convert(args) if args.source else _train(args)
@@ -67,11 +63,10 @@ def run(args: argparse.Namespace) -> int:
     neighbours = {word: vectors.nearest(word) for word in args.neighbours or ()}
     if args.json:
         print_json({"vectors": args.output, **vectors.facts, "neighbours": neighbours})
-        return 0
+        return
     print_line(f"{args.output}: {vectors.signature()}")
     for word, near in neighbours.items():
         print_line(f"{word}: " + ", ".join(f"{other} {number(cosine, 2)}" for other, cosine in near))
-    return 0
 
 
 def _convert(args: argparse.Namespace) -> WordVectors:

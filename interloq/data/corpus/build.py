@@ -100,8 +100,6 @@ class _Job:
     def _logs(self) -> Logs:
         return Logs(self.inputs, self.settings.format, dict(self.settings.fields), self.options.block)
 
-    # ---- start and end
-
     def clear(self) -> None:
         """Remove an earlier build, complete or not, and nothing else."""
         if self._facts() is None and not self.work.exists():
@@ -169,8 +167,6 @@ class _Job:
         if not path.exists():
             return None
         return read_json(path, hint="add --fresh")
-
-    # ---- the stages
 
     def run(self) -> dict[str, Any]:
         cleaned = self._clean()
@@ -256,8 +252,6 @@ class _Job:
         for n in work(write_range, tasks, min(self.workers, len(tasks))):
             written += n
             self.progress("writing dialogues", written / posts)
-
-    # ---- outputs
 
     def _assemble(
         self, ranges: Sequence[ThreadRange], by_time: bool, source: str, users: Mapping[int, int]

@@ -112,8 +112,6 @@ class Cleaning:
         return characters.scripts_of(self.lang)
 
 
-# ---- texts -----------------------------------------------------------------------------------------------------------
-
 _INVISIBLE = re.compile(f"[{characters.in_pattern(characters.INVISIBLE)}]+")
 _EMOJI_CLASS = characters.in_pattern(characters.EMOJI)
 _EMOJI = re.compile(f"[{_EMOJI_CLASS}](?:\u200d?[{_EMOJI_CLASS}])*\u200d?")
@@ -250,9 +248,6 @@ _DIGITS = re.compile(r"\d+")
 def _not_of_words() -> re.Pattern[str]:
     marks = characters.in_pattern(characters.combining_marks())
     return re.compile(rf"[^\w{marks}]+|_+")
-
-
-# ---- posts -----------------------------------------------------------------------------------------------------------
 
 
 def script_share(text: str, scripts: tuple[str, ...]) -> float:

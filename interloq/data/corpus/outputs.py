@@ -52,9 +52,6 @@ def assemble(path: Path, first: bytes, pieces: Sequence[Path]) -> None:
                 shutil.copyfileobj(source, file, 2**20)
 
 
-# ---- ranges of threads -----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class ThreadRange:
     """Complete threads of one part: lines of the ordered table from `first` up to `end`."""
@@ -115,9 +112,6 @@ def _compact(fields: dict[str, str]) -> dict[str, str]:
     if not fields["time"]:
         del fields["time"]
     return fields
-
-
-# ---- corpus.json -----------------------------------------------------------------------------------------------------
 
 
 def corpus_facts(

@@ -110,9 +110,6 @@ def _clean_batch(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], l
     return cleaned, reasons
 
 
-# ---- what to remove --------------------------------------------------------------------------------------------------
-
-
 def _remove(texts: list[str], cleaning: Cleaning) -> None:
     """Apply all filters before the repeats, in their order; texts are changed in place.
 
@@ -198,9 +195,6 @@ def _table() -> NDArray[np.uint8]:
     return table
 
 
-# ---- repeats ---------------------------------------------------------------------------------------------------------
-
-
 def _shorten(texts: list[str], scan: Scan, cleaning: Cleaning) -> set[int]:
     """Shorten repeats in place; return the rows that were checked."""
     letters: list[int] = []
@@ -261,9 +255,6 @@ def _same_words(codes: Codes, most: int) -> Rows:
     firsts, lasts = codes[starts], codes[gaps - 1]
     alike = (lengths[:-1] == lengths[1:]) & (firsts[:-1] == firsts[1:]) & (lasts[:-1] == lasts[1:])
     return starts[np.flatnonzero(_runs(alike, most))]
-
-
-# ---- scripts and words -----------------------------------------------------------------------------------------------
 
 
 @cache

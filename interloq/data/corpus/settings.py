@@ -99,9 +99,6 @@ class BuildOptions:
 DEFAULT_SETTINGS, DEFAULT_OPTIONS = CorpusSettings(), BuildOptions()
 
 
-# ---- as a TOML file --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Key:
     """One setting: `name` is `group.field`, or just the field if it has no group."""

@@ -187,8 +187,6 @@ def _end_of_rows(data: bytes) -> int:
     return 0
 
 
-# ---- the files of logs -----------------------------------------------------------------------------------------------
-
 LOG_SUFFIXES = (".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".txt", ".log", "")
 ANNOTATION = ".annotation.txt"
 _PASSED_OVER = (ANNOTATION, ".tok.txt", ".rejected.jsonl")

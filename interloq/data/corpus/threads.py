@@ -130,9 +130,6 @@ def check_memory(size: str) -> str:
     return size
 
 
-# ---- posts to keep ---------------------------------------------------------------------------------------------------
-
-
 def keep_posts(tables: Tables, joining: Joining, bots: BotFilter) -> None:
     """Drop copies and bots; create the tables `again`, `bots`, `copies` and `kept`."""
     tables.set(
@@ -190,9 +187,6 @@ ANTI JOIN again USING (place) ANTI JOIN bots USING (who) ANTI JOIN copies USING 
 """
 
 
-# ---- links -----------------------------------------------------------------------------------------------------------
-
-
 def link(tables: Tables, joining: Joining) -> None:
     """Join every reply to its post and find the first post of each thread; create the tables `links` and `roots`."""
     tables.set(max_gap=round(joining.max_gap * 3600 * SECOND) or 2**62)
@@ -220,9 +214,6 @@ FROM kept AS reply JOIN kept AS post ON reply.reply_to = post.id WHERE reply.rep
 """
 _JUMP = "SELECT up.place, coalesce(above.up, up.up) AS up FROM up LEFT JOIN up AS above ON up.up = above.place"
 _ROOTS = "SELECT place, up AS root FROM up ANTI JOIN up AS above ON up.up = above.place"
-
-
-# ---- threads ---------------------------------------------------------------------------------------------------------
 
 
 def join_threads(tables: Tables, joining: Joining, split: Split) -> tuple[int, ...]:
@@ -303,21 +294,22 @@ AND root = (SELECT root FROM ordered WHERE line = getvariable('line'))
 """
 
 
-# ---- counts ----------------------------------------------------------------------------------------------------------
-
-
 def counts(tables: Tables, examples: int) -> dict[str, Any]:
     """Return the numbers of dropped posts, links and threads by reason, with examples."""
     dropped = {reason: _count_dropped(tables, query, examples) for reason, query in _DROPPED.items()}
     why = dict(tables.rows("SELECT why, count(*) FROM threads GROUP BY why"))
     members = dict(tables.rows("SELECT why, sum(posts)::BIGINT FROM threads GROUP BY why"))
+    numbers = dict(tables.rows("SELECT broken, count(*) FROM links WHERE broken <> '' GROUP BY broken"))
+    missing = "SELECT count(*) FROM kept ANTI JOIN links ON kept.place = links.child WHERE reply_to <> ''"
+    circling = "SELECT count(*) FROM links ANTI JOIN roots ON links.child = roots.place WHERE broken = ''"
+    numbers |= {"missing": tables.number(missing), "cycle": tables.number(circling)}
     return {
         "dropped": dropped,
         "bots": dict(sorted(tables.rows("SELECT why, count(*) FROM bots GROUP BY why"))),
         "kept": tables.number("SELECT count(*) FROM kept"),
         "users": tables.number("SELECT count(DISTINCT who) FROM kept"),
         "replies": tables.number("SELECT count(*) FROM kept WHERE reply_to <> ''"),
-        "broken": _count_broken(tables),
+        "broken": {reason: numbers.get(reason, 0) for reason in BROKEN},
         "unanswered": tables.number("SELECT count(*) FROM kept ANTI JOIN members USING (place) WHERE reply_to = ''"),
         "threads": {reason or "kept": why.get(reason, 0) for reason in ("", "orphan", "crosses", "too_large")},
         "thread_posts": {reason or "kept": members.get(reason, 0) for reason in ("", "orphan", "crosses", "too_large")},
@@ -340,15 +332,6 @@ def _count_dropped(tables: Tables, query: str, examples: int) -> dict[str, Any]:
         "count": tables.number("SELECT count(*) FROM gone"),
         "examples": [{"id": id, "user": user, "text": cut(text)} for id, user, text in shown],
     }
-
-
-def _count_broken(tables: Tables) -> dict[str, int]:
-    """Return the number of replies with unusable links, by reason."""
-    numbers = dict(tables.rows("SELECT broken, count(*) FROM links WHERE broken <> '' GROUP BY broken"))
-    missing = "SELECT count(*) FROM kept ANTI JOIN links ON kept.place = links.child WHERE reply_to <> ''"
-    circling = "SELECT count(*) FROM links ANTI JOIN roots ON links.child = roots.place WHERE broken = ''"
-    numbers |= {"missing": tables.number(missing), "cycle": tables.number(circling)}
-    return {reason: numbers.get(reason, 0) for reason in BROKEN}
 
 
 def users_by_part(tables: Tables) -> dict[int, int]:

@@ -39,7 +39,16 @@ def microseconds(value: Any) -> int:
         return NO_TIME
     if _NUMBER.fullmatch(value) and not _DATE.fullmatch(value):
         return _read_number(float(value) if "." in value else int(value))
-    return _read_text(value)
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        moment = _read_twitter_time(value)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    time = (moment - _EPOCH) // _MICROSECOND
+    if not 0 <= time <= LATEST:
+        raise _unreadable(value)
+    return time
 
 
 def iso(time: int) -> str:
@@ -60,19 +69,6 @@ def _read_number(value: float) -> int:
     if 0 <= value <= LATEST * 1_000:
         return int(value) // 1_000
     raise _unreadable(value)
-
-
-def _read_text(value: str) -> int:
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        moment = _read_twitter_time(value)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    time = (moment - _EPOCH) // _MICROSECOND
-    if not 0 <= time <= LATEST:
-        raise _unreadable(value)
-    return time
 
 
 def _read_twitter_time(value: str) -> datetime:

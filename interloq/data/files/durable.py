@@ -23,8 +23,6 @@ from interloq.errors import InputError
 
 PRIVATE = 0o600  # mode of files that only their owner may read
 
-# ---- atomic writes ---------------------------------------------------------------------------------------------------
-
 
 @contextlib.contextmanager
 def atomic_file(path: str | Path, *, mode: int = 0o666) -> Iterator[IO[bytes]]:
@@ -136,9 +134,6 @@ def is_device(path: Path) -> bool:
     return is_stream or (path.exists() and not path.is_file() and not path.is_dir())
 
 
-# ---- leftovers --------------------------------------------------------------------------------------------
-
-
 def sweep(path: Path) -> None:
     """Remove parts of this target left by dead processes."""
     with os.scandir(path.parent) as entries:
@@ -182,9 +177,6 @@ def discard(folder: Path) -> None:
         part = _part_name(folder)
         folder.rename(part)
         remove(part)
-
-
-# ---- one writer at a time --------------------------------------------------------------------------------------------
 
 
 def hold(handle: int, *, unknown: bool = True) -> bool:

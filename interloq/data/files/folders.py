@@ -45,9 +45,6 @@ def is_free(folder: Path, *allowed: str) -> bool:
     return True
 
 
-# ---- inside a folder -------------------------------------------------------------------------------------------------
-
-
 def inside(folder: Path, *names: str) -> Path:
     """Return `folder/names…` for names read from a file: plain names only, and no link may lead outside."""
     for name in names:

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follow-ups: what people say after a good or bad reply, by dimension.
 
-Three files come with Interloq: `en`, `ja` and `zh`. Your own is a JSON file of the same format:
-
-    {"turn":     {"interesting": {"positive": ["Tell me more!"], "negative": ["That's really boring."]}},
-     "dialogue": {"coherent":    {"positive": [],                "negative": ["You are so confusing."]}}}
-
-Either part may be missing, and so may `positive` or `negative` of a dimension, but not both. `source` says where the
-texts come from, for the file or for one dimension. `full` lists the follow-ups of the metric `full`.
+Three files come with Interloq: `en`, `ja` and `zh`. Your own is a JSON file of the same format (docs/metrics/fed.md).
+`source` says where the texts come from, for the file or for one dimension. `full` lists the follow-ups of the metric
+`full`.
 """
 
 from __future__ import annotations

@@ -170,9 +170,6 @@ def to_json(record: Any) -> Any:
     return record
 
 
-# ---- reading lines ---------------------------------------------------------------------------------------------------
-
-
 def _objects(path: str | Path, layout: Layout, reject: Reject) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
     if layout.table:
         yield from rows(path, layout.kind, layout.names, reject)
@@ -314,9 +311,6 @@ class _Seen:
                 f"duplicate id {format_key(key)}, first seen in line {first}",
                 hint="give every sample its own id, or name its system",
             )
-
-
-# ---- headers that are known last -------------------------------------------------------------------------------------
 
 
 def write_then_head(

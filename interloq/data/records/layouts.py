@@ -117,9 +117,6 @@ class Layout:
         return record
 
 
-# ---- chat exports ----------------------------------------------------------------------------------------------------
-
-
 _TOOLS = ("tool", "function", "function_call", "function_response", "observation", "ipython")
 _LEFT_OUT = dict.fromkeys(("system", "developer"), "system prompt") | dict.fromkeys(_TOOLS, "tool message")
 SYSTEM_FIELDS = ("model", "system")  # beside the messages: the assistant's name, or its prompt

@@ -234,12 +234,6 @@ def _has(value: Mapping[str, Any]) -> str:
 def _mapping(name: str, value: Mapping[str, Any], of: str) -> str:
     if of or not value:
         return ""
-    close = _find_nested(name, value) or difflib.get_close_matches(name, value, n=1, cutoff=0.5) or ["NAME"]
-    return f" or map it: --map {name}={close[0]}"
-
-
-def _find_nested(name: str, value: Mapping[str, Any]) -> list[str]:
-    """Return paths to fields within objects of a record that have this name or another name for it."""
     names = {name}
     for fields_of_kind in FIELDS.values():
         names.update(fields_of_kind.get(name, ()))
@@ -247,7 +241,8 @@ def _find_nested(name: str, value: Mapping[str, Any]) -> list[str]:
     for key, item in value.items():
         if isinstance(item, dict):
             paths += [f"{key}.{inner}" for inner in item if inner in names]
-    return paths
+    close = paths or difflib.get_close_matches(name, value, n=1, cutoff=0.5) or ["NAME"]
+    return f" or map it: --map {name}={close[0]}"
 
 
 def parse_number(value: Any, name: str) -> float | None:

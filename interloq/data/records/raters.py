@@ -124,9 +124,6 @@ def _shorten_list(names: Sequence[str]) -> str:
     return shown
 
 
-# ---- a common scale --------------------------------------------------------------------------------------------------
-
-
 def normalise(
     records: Sequence[Record], how: Normalise, *, aspect: str, role: str = "", raters: set[str] | None = None
 ) -> tuple[list[Record], list[str]]:

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of CSV and TSV files and of data frames: one row per sample, or per rating.
 
-Columns of samples: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …,
-`response`, `system`, `dialogue`, `rating`, `rating:<aspect>`, `rating:<aspect>:<rater>`, and `rater`, for the ratings
-of a row whose columns name no rater. Columns of ratings: their fields; `time` and `reason` are not used. An empty
-rating and `N/A` are "not applicable" (null).
+docs/data.md lists the columns. `time` and `reason` of ratings are not used; an empty rating and `N/A` are "not
+applicable" (null).
 
 In tables that are written, every text is quoted. A text that begins like a formula gets an apostrophe in front, as in a
 spreadsheet; the reader of ratings removes it.
@@ -208,8 +206,6 @@ def _number(name: str, cell: Any) -> Any:
         hint = "write numbers as 4.5, and N/A or nothing for 'not applicable'"
         raise InputError(f"{name} must be a number, got {cell!r:.60}", hint=hint) from None
 
-
-# ---- written tables --------------------------------------------------------------------------------------------------
 
 Cell = str | float | None
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # full-width signs start formulas in East Asian versions

@@ -37,7 +37,17 @@ def samples(path: str | Path, *, subset: str = "") -> Iterator[Sample]:
         dataset = item.text("Dataset").removesuffix("_EVAL")
         cell = f"eval_data/{dataset}/{item.text('DialogModel')}"
         if not subset or dataset == subset:
-            yield _sample(item, dataset, _reference(item, texts, cell, place[cell]))
+            references = _reference(item, texts, cell, place[cell])
+            system = item.text("DialogModel")
+            number = int(item.number("ID"))
+            yield Sample(
+                id=f"grade/{dataset}/{number}/{slug(system)}",
+                context=[turn.strip() for turn in item.text("Context").split("|||")],
+                response=item.text("Response"),
+                references=references,
+                system=system,
+                ratings=list(_ratings(item)),
+            )
         place[cell] += 1
 
 
@@ -59,19 +69,6 @@ def _reference(item: DatasetItem, texts: Mapping[str, list[str]], cell: str, k: 
     if responses[k] != item.text("Response"):
         raise item.error(f"reply {k} of {cell}/human_hyp.txt is {responses[k]!r:.60}, not this item's reply")
     return [Reference(references[k])]
-
-
-def _sample(item: DatasetItem, dataset: str, references: list[Reference]) -> Sample:
-    system = item.text("DialogModel")
-    number = int(item.number("ID"))
-    return Sample(
-        id=f"grade/{dataset}/{number}/{slug(system)}",
-        context=[turn.strip() for turn in item.text("Context").split("|||")],
-        response=item.text("Response"),
-        references=references,
-        system=system,
-        ratings=list(_ratings(item)),
-    )
 
 
 def _ratings(item: DatasetItem) -> Iterator[Rating]:

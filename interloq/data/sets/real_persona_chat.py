@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from interloq.data.files.archives import DataFile, read_files, text
+from interloq.data.files.archives import read_files, text
 from interloq.data.files.opening import parse_json
 from interloq.data.sets.items import DatasetItem, as_item, items
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Turn
@@ -28,7 +28,12 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
             for item in items(file):
                 yield "system", _read_system_dialogue(item)
         else:
-            yield "human", _read_human_dialogue(file)
+            item = as_item(parse_json(text(file), file.where), file.where)
+            turns = item.turns("utterances", "text", "interlocutor_id", "timestamp")
+            ratings: list[Rating] = []
+            for judgment in item.objects("evaluations"):
+                ratings += _ratings(judgment, judgment.text("interlocutor_id"))
+            yield "human", Dialogue(f"real_persona_chat/{Path(file.name).stem.lstrip('0')}", turns, ratings=ratings)
 
 
 def profiles(path: str | Path) -> dict[str, str]:
@@ -36,15 +41,6 @@ def profiles(path: str | Path) -> dict[str, str]:
     (file,) = read_files(path, PEOPLE)
     people = as_item(parse_json(text(file), file.where), file.where)
     return {name: " ".join(map(str, people.inner(name).sequence("persona"))) for name in people.value}
-
-
-def _read_human_dialogue(file: DataFile) -> Dialogue:
-    item = as_item(parse_json(text(file), file.where), file.where)
-    turns = item.turns("utterances", "text", "interlocutor_id", "timestamp")
-    ratings: list[Rating] = []
-    for judgment in item.objects("evaluations"):
-        ratings += _ratings(judgment, judgment.text("interlocutor_id"))
-    return Dialogue(f"real_persona_chat/{Path(file.name).stem.lstrip('0')}", turns, ratings=ratings)
 
 
 def _read_system_dialogue(item: DatasetItem) -> Dialogue:

@@ -46,18 +46,13 @@ def _replies(item: DatasetItem, id: str) -> Iterator[Sample]:
         raise item.error(f"expected one reply of {GROUND_TRUTH!r}, found {len(references)}")
     for reply in replies:
         system = reply.text("model")
-        ratings = _ratings(reply, raters)
+        ratings = []
+        for aspect in reply.value:
+            if aspect in ("response", "model"):
+                continue
+            values = reply.sequence(aspect)
+            if len(values) != len(raters):
+                raise reply.error(f"{aspect!r} has {len(values)} scores for {len(raters)} annotators")
+            for rater, value in zip(raters, values, strict=True):
+                ratings.append(Rating(as_number(value, aspect, reply.where), rater, aspect.lower()))
         yield Sample(f"{id}/{slug(system)}", context, reply.text("response"), references, system, ratings)
-
-
-def _ratings(reply: DatasetItem, raters: list[str]) -> list[Rating]:
-    ratings = []
-    for aspect in reply.value:
-        if aspect in ("response", "model"):
-            continue
-        values = reply.sequence(aspect)
-        if len(values) != len(raters):
-            raise reply.error(f"{aspect!r} has {len(values)} scores for {len(raters)} annotators")
-        for rater, value in zip(raters, values, strict=True):
-            ratings.append(Rating(as_number(value, aspect, reply.where), rater, aspect.lower()))
-    return ratings

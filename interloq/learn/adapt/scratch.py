@@ -53,7 +53,15 @@ def train_word_pieces(pairs: Callable[[], Iterable[Pair]], folder: Path, *, voca
     tokens = {f"{token[1:-1].lower()}_token": token for token in SPECIAL}
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", **tokens, "clean_up_tokenization_spaces": False}
     write_json(folder / "tokenizer_config.json", settings)
-    (folder / "tokenizer.json").write_text(_whole(pieces).to_str(pretty=True), encoding="utf-8")
+    tokenizer = _empty({piece: number for number, piece in enumerate(pieces)})
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, SPECIAL.index(token)) for token in ("[CLS]", "[SEP]")],
+    )
+    (folder / "tokenizer.json").write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
     return len(pieces)
 
 
@@ -98,18 +106,6 @@ def _train_pieces(pairs: Iterable[Pair], alphabet: list[str], vocabulary: int) -
 @cache
 def _in_runs(character: str) -> bool:
     return [piece for piece, _ in _splitter().pre_tokenize_str(character * 2)] == [character * 2]
-
-
-def _whole(pieces: list[str]) -> Tokenizer:
-    tokenizer = _empty({piece: number for number, piece in enumerate(pieces)})
-    tokenizer.add_special_tokens(list(SPECIAL))
-    tokenizer.decoder = decoders.WordPiece()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(token, SPECIAL.index(token)) for token in ("[CLS]", "[SEP]")],
-    )
-    return tokenizer
 
 
 def _empty(vocabulary: dict[str, int]) -> Tokenizer:

@@ -24,6 +24,7 @@ from interloq.rate.rate_options import BATCH
 from interloq.rate.rater import Rater, check_best, select
 from interloq.rate.summary import summary
 from interloq.records import Sample
+from interloq.registry import component
 from interloq.retrieve.extend import extend, extend_signature, identify_index
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.store_address import key_variable, names_server
@@ -40,8 +41,8 @@ class RatedReferences(Metric):
     places: ClassVar[tuple[str, ...]] = ("index",)
     index: Annotated[str, "index to search: a folder or a server's address (`interloq index build`)"]
     rater: Annotated[
-        Rater, "who weighs the references, such as `gru(model='rater')` or `by(relevance(model='relevance'))`"
-    ] = field(metadata={"kind": "rater"})
+        Rater, "who weighs the references: the packaged judge, or another rater such as `gru(model='rater')`"
+    ] = component("rater", "by(judge(model='ready'))")
     k: Annotated[int, "replies to retrieve"] = 15
     parrot: Annotated[bool, "whether the utterance itself is also a reference"] = True
     turns: Annotated[int, "last turns of the context to search for; the raters `gru` and `bert` read the last one"] = 1

@@ -16,7 +16,7 @@ from interloq.errors import SpecError
 from interloq.metrics.combined.rated_references import Best, RatedReferences, Weigh
 from interloq.metrics.contextual.bertscore import BertScore
 from interloq.metrics.contextual.bertscore_baseline import Part
-from interloq.needs import ENCODER, INDEX, RATER, Needs
+from interloq.needs import ENCODER, INDEX, Needs
 from interloq.signature import NETWORK
 
 
@@ -25,9 +25,7 @@ class Vbertscore(RatedReferences, name="vbertscore"):
     """BERTScore with references found in logs and rated by a network."""
 
     papers = ("zhang-etal-2020-bertscore", "tsuta-etal-2023-uncertainty")
-    needs = Needs(
-        context=True, fields={"index": INDEX, "rater": RATER, "model": ENCODER}, extra="retrieve,rater,ready|encoder"
-    )
+    needs = Needs(context=True, fields={"index": INDEX, "model": ENCODER}, extra="retrieve,ready|encoder")
     places = ("index", "model", "rescale")
     libraries = NETWORK
     best: Best = 8

@@ -13,7 +13,7 @@ from typing import Annotated
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.metrics.combined.rated_references import RatedReferences
 from interloq.metrics.overlap.delta_bleu import DeltaBleu, Mode
-from interloq.needs import INDEX, RATER, Needs
+from interloq.needs import INDEX, Needs
 from interloq.registry import component
 
 
@@ -22,7 +22,7 @@ class Vbleu(RatedReferences, name="vbleu"):
     """ΔBLEU with references found in logs and rated by a network."""
 
     papers = ("tsuta-etal-2020-ubleu", "tsuta-etal-2023-uncertainty")
-    needs = Needs(context=True, fields={"index": INDEX, "rater": RATER}, extra="retrieve,rater")
+    needs = Needs(context=True, fields={"index": INDEX}, extra="retrieve,ready|rater")
     order: Annotated[int, "longest n-gram, 1 to 9"] = 2
     mode: Annotated[Mode, "the υBLEU code, the ΔBLEU code, or the paper's formula, as in `delta_bleu`"] = "sentence"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")

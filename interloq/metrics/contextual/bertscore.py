@@ -28,14 +28,7 @@ import numpy as np
 
 from interloq.errors import InputError
 from interloq.metrics.contextual.bertscore_baseline import Part, levels, load_baseline
-from interloq.metrics.metric import (
-    Array,
-    Reduction,
-    mean_parts,
-    reference_counts,
-    reference_texts,
-    score_rows,
-)
+from interloq.metrics.metric import Array, Reduction, mean_parts, reference_counts, reference_texts, score_rows
 from interloq.metrics.network_metric import NetworkMetric
 from interloq.metrics.overlap.delta_bleu import NO_POSITIVE_WEIGHT
 from interloq.models.loaded import load_model

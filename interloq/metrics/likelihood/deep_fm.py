@@ -45,19 +45,16 @@ class DeepFm(NetworkMetric, name="deep_fm"):
 
     def stats(self, samples: Sequence[Sample]) -> metric.Array:
         if self.mode == "referenced":
-            return metric.score_rows(self._ratios(samples))
+            counts, references = metric.reference_counts(samples), metric.reference_texts(samples)
+            texts = [text if text.strip() else "" for text in (*references, *metric.replies(samples))]
+            means = self._mean_log_likelihoods([""] * len(texts), texts)
+            reply_means = np.repeat(means[len(references) :], counts)
+            with np.errstate(invalid="ignore"):
+                ratios = np.exp(-np.abs(means[: len(references)] - reply_means))
+            return metric.score_rows(metric.best_reference(np.nan_to_num(ratios), samples))
         contexts = [sample.context[-1].text for sample in samples]
         texts = [self.separator + sample.response for sample in samples]
         return metric.score_rows(self._mean_log_likelihoods(contexts, texts))
-
-    def _ratios(self, samples: Sequence[Sample]) -> metric.Array:
-        counts, references = metric.reference_counts(samples), metric.reference_texts(samples)
-        texts = [text if text.strip() else "" for text in (*references, *metric.replies(samples))]
-        means = self._mean_log_likelihoods([""] * len(texts), texts)
-        reply_means = np.repeat(means[len(references) :], counts)
-        with np.errstate(invalid="ignore"):
-            ratios = np.exp(-np.abs(means[: len(references)] - reply_means))
-        return metric.best_reference(np.nan_to_num(ratios), samples)
 
     def _mean_log_likelihoods(self, contexts: Sequence[str], texts: Sequence[str]) -> metric.Array:
         """Return the mean per token; minus infinity for a text without tokens."""

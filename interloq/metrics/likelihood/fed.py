@@ -27,8 +27,7 @@ LanguageModel = Annotated[
     str, "causal or encoder-decoder language model: a folder, a package, or `hub:org/name@revision`"
 ]
 Layout = Annotated[  # see models/lm/network.py
-    Literal["eos", "lines", "chat"],
-    "turns each end with an end token, are lines, or follow the model's chat template",
+    Literal["eos", "lines", "chat"], "turns each end with an end token, are lines, or follow the model's chat template"
 ]
 Longest = Annotated[int, "most tokens read; longer contexts lose their oldest turns"]
 SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"

@@ -7,12 +7,9 @@ sampled    score = mean over n answers; each is a JSON object with one whole num
 The expectation over score tokens follows G-Eval (Liu et al., 2023); the prompts are our own, without its generated
 evaluation steps. A local language model is never asked to write: only the probabilities of the possible scores are
 read. Otherwise the model is behind a server with OpenAI's `/chat/completions`. A server that does not return
-log-probabilities is refused in mode 'expected'; the mode never changes by itself. Seed, temperature and the prompt are
-the same in every run, and answers of a server are cached. If a model does not accept a seed or a temperature, they are
-left out; the signature and a note say so. With `rubric='auto'`, the language of the context determines the prompt, so
-all replies to a context are judged with the same prompt. An answer outside the schema is asked for again with another
-seed, up to three times in all; then the sample is unscored, with the reason. An empty reply has the lowest score and is
-not sent. With `of='dialogue'` each sample is a whole dialogue (see rubrics).
+log-probabilities is refused in mode 'expected'; the mode never changes by itself. With `rubric='auto'`, the language of
+the context determines the prompt, so all replies to a context are judged with the same prompt. An empty reply has the
+lowest score and is not sent. With `of='dialogue'` each sample is a whole dialogue (see rubrics).
 """
 
 from __future__ import annotations
@@ -322,8 +319,6 @@ class LlmJudge(Metric, name="llm_judge"):
         low = int(self.scale[0])
         return sum((low + i) * p for i, p in enumerate(probabilities)) / sum(probabilities)
 
-    # ---- local model -------------------------------------------------------------------------------------------------
-
     @property
     def _local(self) -> Any:
         return load_model("metric 'llm_judge'", SCORER, self.model, longest=TOKENS)
@@ -335,8 +330,6 @@ class LlmJudge(Metric, name="llm_judge"):
         from interloq.models.lm.dialogue_scorer import choice_probabilities
 
         return choice_probabilities(model, prompts, choices, layout=self.layout)
-
-    # ---- server ------------------------------------------------------------------------------------------------------
 
     def _bot(self) -> Endpoint:
         return Endpoint(

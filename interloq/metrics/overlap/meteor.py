@@ -46,8 +46,7 @@ class Meteor(CountMetric, name="meteor"):
     beta: Annotated[float, "exponent of the penalty for scattered matches, from 0"] = 3.0
     gamma: Annotated[float, "largest penalty for scattered matches, as a share of F, 0 to 1"] = 0.5
     level: Annotated[
-        Literal["sentence", "corpus"],
-        "the set's score: mean of sample scores, or from summed counts as in the paper",
+        Literal["sentence", "corpus"], "the set's score: mean of sample scores, or from summed counts as in the paper"
     ] = "sentence"
     lowercase: Annotated[bool, "lower-case all words first"] = True
     tokenizer: TokenizerChoice = component("tokenizer", "13a")

@@ -191,11 +191,7 @@ def _count_ngrams(
 
 
 def _largest(
-    owners: NDArray[np.int64],
-    pairs: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    size: int,
+    owners: NDArray[np.int64], pairs: NDArray[np.int64], counts: NDArray[np.int64], wanted: NDArray[np.int64], size: int
 ) -> NDArray[np.int64]:
     """Return the largest count in one of the sample's references, for each pair of a sample and an n-gram."""
     most = np.zeros(len(wanted), dtype=np.int64)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from interloq.learn.ready import EXTRAS, judge_folder, language_of
+from interloq.learn.ready import EXTRAS, JUDGES, judge_folder, language_of
 from interloq.metrics.metric import Array
 from interloq.metrics.network_metric import ANY_LANGUAGE, ContextReply, knows_language
 from interloq.models.loaded import load_model
@@ -50,6 +50,11 @@ class Judge(ContextReply, name="judge"):
     def language(self) -> str:
         """The only language that the judge's networks know; empty if unknown."""
         return language_of(self.model) or language_of(self.network().origin)
+
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        """Lowest and highest score of a packaged judge; None for others, whose scale is their own rated replies."""
+        return (self.lowest, 1.0) if self.model in JUDGES else None
 
     def unscorable(self, sample: Sample) -> str | None:
         reason = super().unscorable(sample)

@@ -141,8 +141,6 @@ class LanguageModel(LoadedModel):
             return []
         return [end or 0]
 
-    # ---- follow-ups --------------------------------------------------------------------------------------------------
-
     def _by_trees(
         self, contexts: list[lm_tree.Tokens], follow_ups: list[lm_tree.Tokens], whole: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -171,11 +169,7 @@ class LanguageModel(LoadedModel):
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _read_trees(
-        self,
-        rows: list[lm_tree.Row],
-        block: lm_tree.Block,
-        sums: NDArray[np.float64],
-        own: NDArray[np.float64] | None,
+        self, rows: list[lm_tree.Row], block: lm_tree.Block, sums: NDArray[np.float64], own: NDArray[np.float64] | None
     ) -> None:
         """Fill in the sums of the rows' contexts."""
         batch = lm_tree.batch(rows, block)
@@ -254,8 +248,6 @@ class LanguageModel(LoadedModel):
             return False
         expected, _ = self._by_rows(contexts, follow_ups, whole=False)
         return bool(np.allclose(tree_sums, expected, rtol=0, atol=1e-3))
-
-    # ---- rows --------------------------------------------------------------------------------------------------------
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _read_rows(self, rows: list[list[int]], starts: NDArray[np.int64]) -> list[float]:

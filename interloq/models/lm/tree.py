@@ -60,12 +60,7 @@ class Block:
             sees[node] |= sees[parents[node]]
         wanted = np.array(list(edges), dtype=np.int64).reshape(-1, 2)
         return cls(
-            np.array(tokens, dtype=np.int64),
-            sees.sum(axis=1) - 1,
-            sees,
-            wanted[:, 0],
-            wanted[:, 1],
-            tuple(owners),
+            np.array(tokens, dtype=np.int64), sees.sum(axis=1) - 1, sees, wanted[:, 0], wanted[:, 1], tuple(owners)
         )
 
     def __len__(self) -> int:

@@ -76,8 +76,7 @@ def _rules(language: Language) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
     return [(re.compile(pattern, re.IGNORECASE), answers) for pattern, answers in RULES[language]]
 
 
-# ---- rules: patterns, tried in order, each with its answers; `{x}` is the matched group named x ----------------------
-
+# patterns, tried in order, each with its answers; `{x}` is the matched group named x
 Rules = tuple[tuple[str, tuple[str, ...]], ...]
 
 EN: Rules = (
@@ -192,11 +191,7 @@ EN: Rules = (
     ),
     (
         r"\bdo you (?P<x>.+)",
-        (
-            "Now and then. What about you?",
-            "Why would you like to know whether I {x}?",
-            "I am not sure that I {x}.",
-        ),
+        ("Now and then. What about you?", "Why would you like to know whether I {x}?", "I am not sure that I {x}."),
     ),
     (
         r"\b(?:can|could|would|will) you (?P<x>.+)",
@@ -206,10 +201,7 @@ EN: Rules = (
         r"^(yes|yeah|yep|sure|of course|exactly|right|true)\b",
         ("Tell me more about it.", "You sound sure of it. Since when?", "I see. And then?"),
     ),
-    (
-        r"^(no|nope|never|not really)\b",
-        ("Why not?", "Are you sure?", "What would have to change?"),
-    ),
+    (r"^(no|nope|never|not really)\b", ("Why not?", "Are you sure?", "What would have to change?")),
     (
         r"\b(always|never|every time|everyone|nobody)\b",
         ("Is there no exception?", "Can you think of an example?", "Really always?"),

@@ -118,12 +118,9 @@ def _load_writer(model: str, written: int, device: str, precision: Any) -> Any: 
     return Writer(model, device=device, precision=precision)
 
 
-# ---- dialogues as prompts: with the chat template, or by concatenating the turns -------------------------------------
-
-
 @dataclass(frozen=True)
 class Prompts:
-    """Turns dialogues into tokens for a model."""
+    """Turns dialogues into tokens for a model: with its chat template, or by concatenating the turns."""
 
     tokenizer: Any
     template: str  # "" for turn after turn
@@ -203,7 +200,13 @@ class Prompts:
 
         Some templates need the user first, or no system message, and raise an error.
         """
-        messages = _join_turns(turns, who)
+        # alternating messages: consecutive turns of one side become one message
+        messages: list[Message] = []
+        for turn, role in zip(turns, who, strict=True):
+            if messages and messages[-1]["role"] == role:
+                messages[-1]["content"] += "\n" + turn.text
+            else:
+                messages.append({"role": role, "content": turn.text})
         system = [{"role": "system", "content": self.system}] * bool(self.system)
         opened = messages if messages[0]["role"] == "user" else [{"role": "user", "content": ""}, *messages]
         merged = [{"role": "user", "content": f"{self.system}\n\n{opened[0]['content']}".strip()}, *opened[1:]]
@@ -217,17 +220,6 @@ class Prompts:
         except TemplateRefused as error:
             hint = "write chat=False"
             raise InputError(f"the chat template refuses {len(merged)} messages: {error}", hint=hint) from error
-
-
-def _join_turns(turns: Sequence[Turn], who: Sequence[str]) -> list[Message]:
-    """Return alternating messages: consecutive turns of one side become one message."""
-    messages: list[Message] = []
-    for turn, role in zip(turns, who, strict=True):
-        if messages and messages[-1]["role"] == role:
-            messages[-1]["content"] += "\n" + turn.text
-        else:
-            messages.append({"role": role, "content": turn.text})
-    return messages
 
 
 def _special(tokenizer: Any) -> re.Pattern[str]:

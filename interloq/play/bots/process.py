@@ -120,9 +120,6 @@ class Process(Bot, name="process"):
         return programs
 
 
-# ---- one running program ---------------------------------------------------------------------------------------------
-
-
 class Ended(Exception):  # noqa: N818 - internal: it becomes a reply's failure
     """The program has ended or cannot be used any more; `crashed` if it caused that itself."""
 

@@ -65,9 +65,6 @@ class Trained:
     calibration: ModelCalibration | None
 
 
-# ---- reading ---------------------------------------------------------------------------------------------------------
-
-
 def read_model(folder: Path, name: str) -> Trained:
     """Read the learning curve in a model's folder, and its calibration if it has one."""
     if not (folder / CURVE).is_file():
@@ -136,9 +133,6 @@ def _read_calibration(value: Mapping[str, Any]) -> ModelCalibration:
     return ModelCalibration(
         tuple(bins), float(value["ece"]), _optional_float(temperature), _optional_float(scaled_error)
     )
-
-
-# ---- plotting --------------------------------------------------------------------------------------------------------
 
 
 def best_epoch(epochs: Sequence[Epoch]) -> Epoch | None:

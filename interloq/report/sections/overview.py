@@ -136,9 +136,6 @@ def _scores(results: Sequence[SystemScore], metric: str) -> dict[str, Estimate]:
     return scores
 
 
-# ---- what led ----------------------------------------------------------------------------------------------------
-
-
 def _describe_first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
     """Describe the best of several systems, and name the systems that cannot be distinguished from it."""
     systems = _order_systems(column, lower=lower)

@@ -49,20 +49,16 @@ def sample_filters(samples: Sequence[Sample], names: Sequence[str] | None) -> tu
     offered = []
     for name, values in slice_values(units, names, thirds_of(units)):
         if len(set(values) - {""}) > 1:
-            offered.append(_filter(name, keys, values))
+            sizes = Counter(filter(None, values))
+            shown = sorted(value for value, _ in sizes.most_common(MOST_VALUES))
+            if len(sizes) > MOST_VALUES:
+                shown.append(OTHER)
+            number = {value: i for i, value in enumerate(shown)}
+            number_of: dict[Key, int | None] = {}
+            for key, value in zip(keys, values, strict=True):
+                number_of[key] = number.get(value, number.get(OTHER)) if value else None
+            offered.append(Filter(name, tuple(shown), number_of))
     return tuple(offered)
-
-
-def _filter(name: str, keys: Sequence[Key], values: Sequence[str]) -> Filter:
-    sizes = Counter(filter(None, values))
-    shown = sorted(value for value, _ in sizes.most_common(MOST_VALUES))
-    if len(sizes) > MOST_VALUES:
-        shown.append(OTHER)
-    number = {value: i for i, value in enumerate(shown)}
-    number_of: dict[Key, int | None] = {}
-    for key, value in zip(keys, values, strict=True):
-        number_of[key] = number.get(value, number.get(OTHER)) if value else None
-    return Filter(name, tuple(shown), number_of)
 
 
 class Places:

@@ -134,9 +134,6 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-# ---- pairs of a segment ----------------------------------------------------------------------------------------------
-
-
 def write_log(folder: Path, pairs: Iterable[Pair]) -> None:
     """Write pairs so that each can be read by its number."""
     ends = [0]

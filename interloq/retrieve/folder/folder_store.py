@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An index in a folder: immutable segments and a manifest that lists them.
 
-A batch of pairs becomes a segment: it is written under a temporary name, renamed, and added to the manifest, which is
-replaced atomically. Even if the process is killed, the manifest lists only complete segments, with the number of pairs
-from each source. New logs become further segments, so nothing is rebuilt.
+A batch of pairs becomes a segment, which is complete before the manifest lists it (docs/retrieval.md).
 
 Up to `exact_up_to` pairs, vectors are compared exactly. Above that, they are stored as faiss inverted lists, and
 `finish` chooses how many lists a query visits so that recall@15 reaches `recall`. Recall is measured against exact
@@ -122,8 +120,6 @@ class Embedded(Store):
     def segments(self) -> int:
         return len(self.manifest.segments)
 
-    # ---- adding ------------------------------------------------------------------------------------------------------
-
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
         """Let no other process write to the index; may be nested."""
@@ -152,8 +148,7 @@ class Embedded(Store):
                     self._write_field(part, key, values)
             segment = {"name": name, "pairs": len(pairs)}
             self._commit(
-                segments=(*self.manifest.segments, segment),
-                sources={**self.manifest.sources, source: consumed},
+                segments=(*self.manifest.segments, segment), sources={**self.manifest.sources, source: consumed}
             )
 
     def finish(self) -> None:
@@ -239,8 +234,6 @@ class Embedded(Store):
         n_probe, recall = choose_effort(efforts, reached, self.manifest.wanted_recall)
         self._commit(n_probe=n_probe, recall=recall)
 
-    # ---- searching ---------------------------------------------------------------------------------------------------
-
     def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
         if isinstance(queries, Words):
             from interloq.retrieve.folder import postings
@@ -276,8 +269,6 @@ class Embedded(Store):
     def __len__(self) -> int:
         return sum(segment["pairs"] for segment in self.manifest.segments)
 
-    # ---- open files --------------------------------------------------------------------------------------------------
-
     @cached_property
     def _logs(self) -> list[FolderLog]:
         return [FolderLog(self._path(segment["name"]), segment["pairs"]) for segment in self.manifest.segments]
@@ -312,8 +303,6 @@ class Embedded(Store):
             retriever = create(self.manifest.retriever, kind="retriever")
             self._rankings[key] = rank(self._folders(key), k1=retriever.k1, b=retriever.b)
         return self._rankings[key]
-
-    # ---- folders -----------------------------------------------------------------------------------------------------
 
     def _commit(self, **changes: Any) -> None:
         self.manifest = replace(self.manifest, **changes)

@@ -42,11 +42,7 @@ def train(vectors: Floats, n_lists: int) -> Any:
     """Train centroids and code ranges on a sample of vectors."""
     dimensions = vectors.shape[1]
     index = faiss.IndexIVFScalarQuantizer(
-        faiss.IndexFlatIP(dimensions),
-        dimensions,
-        n_lists,
-        faiss.ScalarQuantizer.QT_8bit,
-        faiss.METRIC_INNER_PRODUCT,
+        faiss.IndexFlatIP(dimensions), dimensions, n_lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
     )
     index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = ITERATIONS, POINTS_PER_LIST, 1
     index.train(vectors)
@@ -83,13 +79,7 @@ def _read(path: Path, flags: int = 0) -> Any:
         index = faiss.read_index(str(path), flags)
     except (RuntimeError, MemoryError) as error:
         raise make_damage_error(path, str(error).splitlines()[0]) from error
-    if not _is_consistent(index):
-        raise make_damage_error(path, "its parts do not match")
-    return index
-
-
-def _is_consistent(index: Any) -> bool:
-    return (
+    if not (
         isinstance(index, faiss.IndexIVFScalarQuantizer)
         and index.is_trained
         and index.metric_type == faiss.METRIC_INNER_PRODUCT
@@ -98,7 +88,9 @@ def _is_consistent(index: Any) -> bool:
         and index.sq.trained.size() == 2 * index.d
         and 0 < index.nlist == index.invlists.nlist == index.quantizer.ntotal
         and index.ntotal == index.invlists.compute_ntotal()
-    )
+    ):
+        raise make_damage_error(path, "its parts do not match")
+    return index
 
 
 class VectorSegment:
@@ -200,9 +192,6 @@ def scores(segments: list[VectorSegment], queries: Floats, ids: Ids) -> Floats:
     return values
 
 
-# ---- measuring recall ------------------------------------------------------------------------------------------------
-
-
 def write_truth(folder: Path, probes: Floats, vectors: Floats, k: int) -> None:
     """Write the true neighbours of the probes among one segment's vectors, found before the vectors are encoded."""
     values, ids = faiss.knn(probes, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
@@ -223,9 +212,6 @@ def read_truth(folders: Mapping[Path, int], probes: int) -> Ids:
         values.append(scores)
         first += n
     return best(np.concatenate(ids, axis=1), np.concatenate(values, axis=1), ids[0].shape[1])[0]
-
-
-# ---- many queries, list by list --------------------------------------------------------------------------------------
 
 
 def worthwhile(queries: int, n_probe: int, n_lists: int) -> bool:

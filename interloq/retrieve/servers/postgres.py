@@ -79,8 +79,6 @@ class Postgres(ServerStore):
             raise InputError(f"option index must be ivfflat or hnsw, got {self._given['index']!r}", where=self.where)
         self._connection: psycopg.Connection | None = None
 
-    # ---- the database ------------------------------------------------------------------------------------------------
-
     @contextmanager
     def _transaction(self, *, hint: str = "") -> Iterator[psycopg.Connection]:
         """Yield a transaction; errors of the database become one line."""
@@ -145,8 +143,6 @@ class Postgres(ServerStore):
                 for key in manifest.compared_fields():
                     connection.execute(self._sql("ALTER TABLE {table} ADD {field} ", field=key) + column)
 
-    # ---- adding ------------------------------------------------------------------------------------------------------
-
     def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
         with self._transaction() as connection:
             manifest = self._lock(connection)
@@ -180,8 +176,6 @@ class Postgres(ServerStore):
             copy.set_types(["text", "int8", "int8", "int4", "int4"])
             for word, pair, n, length in zip(numbers, owners, counts, lengths, strict=True):
                 copy.write_row((key, word, pair, n, length))
-
-    # ---- finishing ---------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
         """Build the database indexes; choose the search effort for vectors, and measure the recall."""
@@ -233,8 +227,6 @@ class Postgres(ServerStore):
         most = 1_000 if manifest.options["index"] == "hnsw" else _lists(manifest.pairs)
         efforts = [2**i for i in range(4 if most == 1_000 else 0, math.ceil(math.log2(most)))]
         return choose_effort([*efforts, most], lambda effort: share_reaching(at(effort), truth), manifest.wanted_recall)
-
-    # ---- searching ---------------------------------------------------------------------------------------------------
 
     def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
         with self._transaction() as connection:

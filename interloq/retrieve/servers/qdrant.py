@@ -67,8 +67,6 @@ class Qdrant(server_store.ServerStore):
             made = qdrant_collection.CollectionOptions(**manifest.options)
             self._points.make(manifest.compared_fields(), manifest.dimensions, made, shards=made.shards)
 
-    # ---- the manifest ------------------------------------------------------------------------------------------------
-
     def _read(self) -> server_store.ServerManifest | None:
         if not self._notes.exists():
             return None
@@ -85,8 +83,6 @@ class Qdrant(server_store.ServerStore):
         if now.writer not in ("", self._me):
             raise InputError("another client has started adding", hint="use one client at a time", where=self.where)
         self._write(replace(now, beat=now.beat + 1, **changes))
-
-    # ---- adding ------------------------------------------------------------------------------------------------------
 
     def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
         """Store a batch; about once per second, write the number of acknowledged pairs to the manifest."""
@@ -111,7 +107,14 @@ class Qdrant(server_store.ServerStore):
     def _begin(self, encoded: Mapping[Field, Encoded]) -> None:
         """Become the writer; remove points that an interrupted load left past the end."""
         self._become_writer()
-        self._commit(words={**_mean_lengths(encoded, self.manifest.options), **self.manifest.words})
+        # the mean length of each field with words: as given in the address, or as measured in the batch
+        lengths: dict[str, float] = {}
+        for key, values in encoded.items():
+            if isinstance(values, Words):
+                length = self.manifest.options[f"{key}_length"] or float(values.lengths.mean())
+                if length > 0:
+                    lengths[key] = length
+        self._commit(words={**lengths, **self.manifest.words})
         if not self._writing:
             self._points.remove_from(len(self))
             self._points.index_from(qdrant_collection.NEVER)
@@ -132,8 +135,6 @@ class Qdrant(server_store.ServerStore):
             return None
         retriever = self.manifest.create_retriever()
         return qdrant_collection.PointRanking(retriever.k1, retriever.b, self.manifest.words)
-
-    # ---- finishing ---------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
         """Let the server index the vectors, wait for it, and choose the search effort."""
@@ -179,8 +180,6 @@ class Qdrant(server_store.ServerStore):
 
         return choose_effort(EFFORTS, recall, self.manifest.wanted_recall)
 
-    # ---- searching ---------------------------------------------------------------------------------------------------
-
     def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
         wanted, params = k, {"hnsw_ef": self.manifest.effort} if self.manifest.effort else qdrant_collection.EXACT
         ids, scores = self._points.nearest(field, queries, wanted, params)
@@ -210,14 +209,3 @@ class Qdrant(server_store.ServerStore):
                 raise InputError(f"pair {id} is not in the collection", hint="build it again", where=self.where)
             pairs.append(Pair(**payloads[id]))
         return pairs
-
-
-def _mean_lengths(encoded: Mapping[Field, Encoded], options: Mapping[str, Any]) -> dict[str, float]:
-    """Return the mean length of each field with words: as given in the address, or as measured in the batch."""
-    lengths: dict[str, float] = {}
-    for key, values in encoded.items():
-        if isinstance(values, Words):
-            length = options[f"{key}_length"] or float(values.lengths.mean())
-            if length > 0:
-                lengths[key] = length
-    return lengths

@@ -28,9 +28,6 @@ NEVER = 0
 EXACT = {"exact": True}
 
 
-# ---- texts as dense vectors, or sparse vectors of word weights -------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class PointRanking:
     """The constants of BM25."""
@@ -80,9 +77,6 @@ def _sparse(words: Words, values: NDArray[np.float64]) -> Iterator[dict[str, Any
         yield {"indices": distinct, "values": summed.astype(np.float32)}
 
 
-# ---- the collection --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class CollectionOptions:
     """Options that are fixed when the collection is created."""
@@ -124,8 +118,6 @@ class Collection:
         """Send a request about this collection."""
         return self.nodes.ask(method, f"/collections/{self.name}{path}", body)
 
-    # ---- making ------------------------------------------------------------------------------------------------------
-
     def exists(self) -> bool:
         """Return whether the server has the collection."""
         return bool(self.ask("GET", "/exists")["exists"])
@@ -139,15 +131,11 @@ class Collection:
             "vectors": dict.fromkeys(keys, _vector_params(dimensions, made)) if dimensions else {},
             "sparse_vectors": {} if dimensions else dict.fromkeys(keys, words),
             "replication_factor": made.replicas,
-            "write_consistency_factor": made.acknowledged or _count_acknowledgements(made.replicas),
+            "write_consistency_factor": made.acknowledged or max(1, min(made.replicas // 2 + 1, made.replicas - 1)),
             "optimizers_config": {"indexing_threshold": NEVER},
             "on_disk_payload": True,
         }
         self.ask("PUT", "?timeout=60", body | ({"shard_number": shards} if shards else {}))
-        self._wait_until_known()
-
-    def _wait_until_known(self) -> None:
-        """Wait until all nodes of a cluster know the new collection."""
         stop = time.monotonic() + self.options.patience
         while not all(self.exists() for _ in range(len(self.nodes))):
             if time.monotonic() > stop:
@@ -170,8 +158,6 @@ class Collection:
         stop = time.monotonic() + longest
         while self.state()[0] == "yellow" and time.monotonic() < stop:
             time.sleep(0.1)
-
-    # ---- storing -----------------------------------------------------------------------------------------------------
 
     def store(
         self, first: int, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], ranking: PointRanking | None
@@ -217,8 +203,6 @@ class Collection:
         while points := self.ask("POST", "/points/scroll", wanted)["points"]:
             self.ask("POST", "/points/delete?wait=true", {"points": [point["id"] for point in points]})
 
-    # ---- finding -----------------------------------------------------------------------------------------------------
-
     def nearest(self, field: Field, queries: Encoded, k: int, params: Mapping[str, Any]) -> tuple[Ids, Floats]:
         results = self._search([{**query, "limit": k, "params": params} for query in _searches(field, queries)])
         ids = np.full((len(results), k), NOTHING, dtype=np.int64)
@@ -261,11 +245,6 @@ class Collection:
 
 def _searches(field: Field, queries: Encoded) -> list[dict[str, Any]]:
     return [{"query": query, "using": field} for query in as_queries(queries)]
-
-
-def _count_acknowledgements(replicas: int) -> int:
-    """Return more than half of the replicas, but never all of several, so that writes succeed while one is down."""
-    return max(1, min(replicas // 2 + 1, replicas - 1))
 
 
 def _vector_params(dimensions: int, made: CollectionOptions) -> dict[str, Any]:

@@ -100,6 +100,12 @@ class AddUsersJob(Job[InterlocutorTask]):
         for name in ("job", "source", "schema"):
             del before[name]
         weights = str(before.pop("weights"))
+        error = error_of(self.kind, *task.predict("dev"))
+        learned = task.network.added.detach().clone()
+        with torch.no_grad():
+            task.network.added.zero_()
+            as_anyone = error_of(self.kind, *task.predict("dev"))
+            task.network.added.copy_(learned)
         return {
             **before,
             **self.base_facts(curve, model=weights),
@@ -107,18 +113,8 @@ class AddUsersJob(Job[InterlocutorTask]):
             "user_samples": examples["user_samples"],
             "profiles": len(examples["profiles"]),
             "warning": warning(len(examples["users"]), len(examples["profiles"])),
-            "added": {"to": weights, **examples["counts"], **self._errors(task)},
+            "added": {"to": weights, **examples["counts"], "error": error, "error_as_anyone": as_anyone},
         }
-
-    def _errors(self, task: InterlocutorTask) -> dict[str, float]:
-        """Return the error for the added users, and the error if they are treated as anyone."""
-        error = error_of(self.kind, *task.predict("dev"))
-        learned = task.network.added.detach().clone()
-        with torch.no_grad():
-            task.network.added.zero_()
-            as_anyone = error_of(self.kind, *task.predict("dev"))
-            task.network.added.copy_(learned)
-        return {"error": error, "error_as_anyone": as_anyone}
 
     def save(self, folder: Path, task: InterlocutorTask, run: Run, facts: dict[str, Any], curve: Curve) -> None:
         examples, (_, tensors) = InterlocutorExamples.load(run.work).facts, load_model(self.model, kind=self.kind)

@@ -228,9 +228,6 @@ def _counts(path: Path, users: frozenset[str], threads: frozenset[str]) -> tuple
     return of_user, every
 
 
-# ---- profiles and facts ----------------------------------------------------------------------------------------------
-
-
 def _rewrite_json(folder: Path, forgetting: Forgetting) -> Iterator[tuple[Path, Any]]:
     """Yield the new content of the profiles and of the facts of a folder, if they change."""
     changed = forgetting.found > 0
@@ -306,9 +303,6 @@ def _part_counts(counts: dict[str, Any], folder: Path, part: str, forgetting: Fo
     if not removed:
         return counts
     return dict.fromkeys(counts) | left
-
-
-# ---- what cannot be removed ------------------------------------------------------------------------------------------
 
 
 def _notes(path: Path, forgetting: Forgetting) -> Iterator[str]:

@@ -81,12 +81,7 @@ class InterlocutorJob(CrossEncoderJob[InterlocutorTask]):
                 users = survey.with_tokens(self.reading.user_samples)
             profiles = self._profiles(survey)
             reader = SampleReader(
-                self.subwords,
-                self.tokens,
-                self.reading.profile_tokens,
-                self._sizes[1],
-                number_users(users),
-                profiles,
+                self.subwords, self.tokens, self.reading.profile_tokens, self._sizes[1], number_users(users), profiles
             )
             facts = {"users": list(users), "user_samples": list(users.values()), "profiles": profiles}
             facts |= {"ids": self._ids(), "counts": counts(survey, users)}

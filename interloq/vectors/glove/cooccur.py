@@ -72,13 +72,7 @@ class Cooccurrence:
 
 
 def count(
-    parts: Iterable[Texts],
-    folder: Path,
-    *,
-    words: int,
-    window: int,
-    memory: float,
-    step: Callable[[int], None],
+    parts: Iterable[Texts], folder: Path, *, words: int, window: int, memory: float, step: Callable[[int], None]
 ) -> Cooccurrence:
     """Count the pairs in parts of a corpus, with about `memory` bytes; `step` is called with numbers of tokens."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -127,18 +121,15 @@ class _Counter:
             frequent = high < self._side
             cells.append(low[frequent] * np.int32(self._side) + high[frequent])
             cell_weights.append(np.full(len(cells[-1]), self._weights[distance], dtype=np.float64))
-            self._wait(low[~frequent], high[~frequent], distance)
+            # one number per pair, which sorts by row, column and distance
+            pair = low[~frequent].astype(np.uint64) * np.uint64(self._words) + high[~frequent].astype(np.uint64)
+            self._waiting.append((pair << self._shift) | np.uint64(distance))
+            self._n_waiting += len(pair)
+            if self._n_waiting >= self._limit:
+                self._write_run()
         # integers in float64 are exact up to 2**53, which the sums of a part cannot reach
         sums = np.bincount(np.concatenate(cells), np.concatenate(cell_weights), minlength=len(self._table))
         self._table += sums.astype(self._table.dtype)
-
-    def _wait(self, low: NDArray[np.int32], high: NDArray[np.int32], distance: int) -> None:
-        """Pack each pair into one number that sorts by row, column and distance."""
-        pair = low.astype(np.uint64) * np.uint64(self._words) + high.astype(np.uint64)
-        self._waiting.append((pair << self._shift) | np.uint64(distance))
-        self._n_waiting += len(pair)
-        if self._n_waiting >= self._limit:
-            self._write_run()
 
     def _write_run(self) -> None:
         keys = np.concatenate(self._waiting)

@@ -103,9 +103,6 @@ def train(
             return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
 
 
-# ---- stages ----------------------------------------------------------------------------------------------------------
-
-
 def _tokenise(texts: Iterable[str], work: Path, settings: Glove, progress: Progress) -> Corpus:
     with progress("reading texts", None) as step:
         return write_corpus(
@@ -183,7 +180,10 @@ def _train_epochs(
             raise InputError(f"training diverged: the loss of epoch {epoch} is {loss}", hint="lower --learning-rate")
         curve.append({"epoch": epoch, "loss": loss, "seconds": time.monotonic() - start, "device": engine.device})
         _save_checkpoint(work, engine.parameters(), curve)
-        report(_progress_line(curve, settings.epochs))
+        last = curve[-1]
+        left = sum(e["seconds"] for e in curve) / len(curve) * (settings.epochs - len(curve))
+        done = f"epoch {len(curve)} of {settings.epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s"
+        report(f"{done}, about {format_duration(left)} left")
     return engine.parameters(), curve
 
 
@@ -197,16 +197,6 @@ def _ahead(chunks: shuffle.Chunks, rng: np.random.Generator) -> Iterator[shuffle
             if number is not None:
                 waiting = pool.submit(chunks.chunk, number)
             yield chunk
-
-
-def _progress_line(curve: list[dict[str, Any]], epochs: int) -> str:
-    last = curve[-1]
-    left = sum(e["seconds"] for e in curve) / len(curve) * (epochs - len(curve))
-    done = f"epoch {len(curve)} of {epochs}: loss {last['loss']:.6f}, {last['seconds']:.1f} s"
-    return f"{done}, about {format_duration(left)} left"
-
-
-# ---- saved files -----------------------------------------------------------------------------------------------------
 
 
 def _load_checkpoint(work: Path) -> tuple[GloveParameters, list[dict[str, Any]]] | None:

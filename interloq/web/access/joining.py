@@ -104,9 +104,7 @@ def _find_person(connection: Connection, invited: Any, participant: str) -> Any:
         select(person)
         .join(invitation, invitation.c.id == person.c.invitation_id)
         .where(
-            person.c.participant == participant,
-            invitation.c.task_id == invited.task_id,
-            invitation.c.parameter != "",
+            person.c.participant == participant, invitation.c.task_id == invited.task_id, invitation.c.parameter != ""
         )
         .order_by(person.c.invitation_id != invited.id, person.c.id)
         .limit(1)

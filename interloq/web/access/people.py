@@ -38,9 +38,7 @@ _VISITOR = (  # made once: every request reads it
     .join(person, person.c.id == session.c.person_id)
     .join(invitation, invitation.c.id == person.c.invitation_id)
     .where(
-        session.c.token == bindparam("hashed"),
-        session.c.created > bindparam("oldest"),
-        invitation.c.revoked.is_(None),
+        session.c.token == bindparam("hashed"), session.c.created > bindparam("oldest"), invitation.c.revoked.is_(None)
     )
 )
 Role = Literal["annotator", "viewer", "lead", "owner"]

@@ -80,9 +80,6 @@ class AdministratorInvitations(BaseModel):
     role: Literal["viewer", "lead", "owner"] = "owner"
 
 
-# ---- pages -----------------------------------------------------------------------------------------------------------
-
-
 @router.get("")
 def overview(request: Request, database: StudyDatabase, visitor: Admin) -> Response:
     """Show all tasks with their progress and, for owners, the administrators' invitations."""
@@ -135,9 +132,6 @@ def export(request: Request, database: StudyDatabase, number: Number, alone: boo
     name = f"task-{number}-{wrote['kind']}.jsonl"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type="application/x-ndjson", headers=headers)
-
-
-# ---- changes ---------------------------------------------------------------------------------------------------------
 
 
 @router.post("/tasks/{number}/close")
@@ -246,9 +240,6 @@ def _prepare_upload(request: Request, visitor: Visitor, given: Upload, *, create
         return rendered
     with study.database.writing() as connection:
         return prepared.store(connection)
-
-
-# ---- parts -----------------------------------------------------------------------------------------------------------
 
 
 def _page(request: Request, template: str, visitor: Visitor, **values: Any) -> Response:

@@ -93,9 +93,6 @@ def _total(shares: Mapping[str, Proportion]) -> Proportion | None:
     return Proportion(yes, n) if n else None
 
 
-# ---- how long people stayed ------------------------------------------------------------------------------------------
-
-
 def estimate_curves(chats: Iterable[Chat]) -> tuple[Survival, ...]:
     """Return one curve per bot; conversations that are not over are ignored."""
     over = [chat for chat in chats if chat.over]
@@ -156,9 +153,6 @@ def _points(curve: Survival) -> list[list[float]]:
     return points
 
 
-# ---- references ------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Outcome:
     """A query that somebody finished: references added, and predictions for the first and the last references."""
@@ -217,10 +211,7 @@ def references_figures(finished: Sequence[Outcome], warning: str = "") -> tuple[
         rows.append([f"{len(finished):,}", f"{added:,}", f"{edited:,}", *numbers])
     return (
         headline(
-            "reliability",
-            message("predicted_reliability"),
-            numbers[1],
-            message("reliability_before", value=numbers[0]),
+            "reliability", message("predicted_reliability"), numbers[1], message("reliability_before", value=numbers[0])
         ),
         section("reliability", message("references_title"), text, list(map(message, keys)), rows),
     )

@@ -71,9 +71,6 @@ def _page_votes(page: FinishedPage, aspect: str) -> Iterator[Vote]:
             yield Vote(page.person, page.cluster, (unit["id"], unit["system"]), (unit["system"],), answer.value)
 
 
-# ---- agreement -------------------------------------------------------------------------------------------------------
-
-
 def judgments(votes: Sequence[Vote], aspect: str) -> Judgments | None:
     """Return votes as judgments for meta-evaluation; None if there are none."""
     if not votes:
@@ -151,9 +148,6 @@ def pair_scores(scores: Iterable[Score], votes: Sequence[Vote]) -> list[Score]:
             else:
                 made.append(Score(key[0], metric, first - second))
     return made
-
-
-# ---- systems ---------------------------------------------------------------------------------------------------------
 
 
 def systems(votes: Sequence[Vote]) -> list[SystemFigure]:

@@ -84,9 +84,6 @@ def _is_complete(connection: Connection, stored: Stored, assignment_id: int) -> 
     return bool(pages) and done >= pages * stored.settings.per_item
 
 
-# ---- the ranking of systems ---------------------------------------------------------------------------------------
-
-
 def count_wanted_items(
     settings: StudyTask, pages: Iterable[FinishedPage], clusters: Mapping[str, int]
 ) -> tuple[Mapping[str, int], int]:
@@ -185,9 +182,6 @@ def _estimate_wanted_items(gaps: Sequence[SystemGap]) -> int | None:
             return None
         needed.append(max(gap.rounds + 1, math.ceil(gap.rounds * (half / gap.difference) ** 2)))
     return max(needed, default=None)
-
-
-# ---- the order of metrics --------------------------------------------------------------------------------------------
 
 
 def look_at_metrics(

@@ -105,9 +105,6 @@ def _by_aspect(key: str, aspects: Sequence[str]) -> Message:
     return message(f"{key}_by", aspect=repr(aspects[0]))
 
 
-# ---- headlines -------------------------------------------------------------------------------------------------------
-
-
 def _calls(budget: Budget | None) -> list[dict[str, Shown]]:
     if budget is None:
         return []
@@ -143,9 +140,6 @@ def _describe_need(task: Collected) -> dict[str, Any]:
             warning = message(reached)
     text = message("task_needs", people=needed.people, pages=needed.pages)
     return {"needed": text, "warning": warning, "missing": missing}
-
-
-# ---- enough ----------------------------------------------------------------------------------------------------------
 
 
 def _enough(
@@ -186,9 +180,6 @@ def _more(enough: Enough) -> Message:
     if enough.wanted > enough.items:
         return message("enough_more_than_left", n=more, pages=pages, left=enough.items - enough.complete)
     return message("enough_more", n=more, pages=pages)
-
-
-# ---- questions -------------------------------------------------------------------------------------------------------
 
 
 def _of_question(task: Collected, question: Question, agreed: HumanRow | None) -> list[dict[str, Any]]:
@@ -262,9 +253,6 @@ def _metrics(scores: Sequence[Score], votes: Sequence[Vote], aspect: str) -> dic
     return section(
         id, title, [text], list(map(message, ("metric", "correlation", "interval_95", "judged", "note"))), rows
     )
-
-
-# ---- people ----------------------------------------------------------------------------------------------------------
 
 
 def _people(people: Sequence[Person], workers: Sequence[Annotator], name: Pseudonyms) -> dict[str, Any]:

@@ -82,9 +82,6 @@ def check_bots(database: Database, trust: Trust, *, where: str) -> None:
         check_chat(settings, trust, where=where)
 
 
-# ---- replies in progress ---------------------------------------------------------------------------------------------
-
-
 @dataclass
 class _Coming:
     """A reply in progress."""

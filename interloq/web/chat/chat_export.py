@@ -36,8 +36,14 @@ def chat_dialogues(connection: Connection, stored: Stored, name: Pseudonyms) -> 
         person = name(known[chat.person])
         ratings = _answers(connection, stored, chat, person).get(WHOLE, [])
         ratings += _label_turn(chat, person, chat.lines[-1].place)
+        # the failures as in dialogues that are played: `name: what at turn n`
+        spoken, failures = 0, []
+        for line in chat.lines:
+            if line.failure:
+                failures.append(f"{chat.bot}: {line.failure} at turn {spoken + 1}")
+            spoken += bool(line.text)
         yield Dialogue(
-            _id(stored, chat), _turns(chat, person), {chat.bot: chat.bot}, ratings, failure=_failures(chat),
+            _id(stored, chat), _turns(chat, person), {chat.bot: chat.bot}, ratings, failure="; ".join(failures),
             occasion=chat.topic or person,
         )  # fmt: skip
 
@@ -91,19 +97,6 @@ def _label_turn(chat: Chat, person: str, place: int) -> list[Rating]:
         return []
     label = chat.was_continued(place)
     return [Rating(None if label is None else float(label), person, CONTINUED, INTERLOCUTOR)]
-
-
-def _failures(chat: Chat) -> str:
-    """Return the failures as in dialogues that are played: `name: what at turn n`."""
-    spoken, failures = 0, []
-    for line in chat.lines:
-        if line.failure:
-            failures.append(f"{chat.bot}: {line.failure} at turn {spoken + 1}")
-        spoken += bool(line.text)
-    return "; ".join(failures)
-
-
-# ---- a task for outsiders --------------------------------------------------------------------------------------------
 
 
 def send_to_outsiders(connection: Connection, stored: Stored, name: Pseudonyms) -> int:

@@ -136,9 +136,6 @@ def estimate_to_json(estimate: ReliabilityEstimate) -> dict[str, float | None] |
     return {"mean": estimate.mean, **{name: None if math.isnan(bound) else bound for name, bound in bounds.items()}}
 
 
-# ---- predictions -----------------------------------------------------------------------------------------------------
-
-
 class Predictors:
     """The models in use. They predict for one person at a time, since each prediction uses all cores."""
 

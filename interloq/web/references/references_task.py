@@ -128,9 +128,6 @@ def _check_path(name: str, given: object) -> None:
         raise InputError(f"{name} must be the name of a file or folder, got {short_repr(given)}")
 
 
-# ---- items -----------------------------------------------------------------------------------------------------------
-
-
 def prepare_references(
     samples: Sequence[Sample],
     task: StudyTask,

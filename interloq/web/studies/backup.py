@@ -118,9 +118,6 @@ def _tasks(database: Database) -> list[str]:
         return [task.settings.name for task in all_tasks(connection)]
 
 
-# ---- copies of SQLite files ------------------------------------------------------------------------------------------
-
-
 def _is_sqlite(path: str | Path) -> bool:
     try:
         with Path(path).open("rb") as file:
@@ -139,9 +136,6 @@ def _copy_pages(source: Path, target: Path) -> None:
     ):
         old.backup(new)
         new.execute("PRAGMA journal_mode=DELETE")  # one file, without the files of a log
-
-
-# ---- rows ------------------------------------------------------------------------------------------------------------
 
 
 def _dump(database: Database, path: str | Path) -> int:
@@ -193,9 +187,6 @@ def _load(connection: Connection, rows: Iterable[tuple[str, dict[str, Any]]]) ->
             largest = connection.execute(select(func.max(table.c.id))).scalar()
             sequence = text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :largest)")
             connection.execute(sequence, {"name": f'"{table.name}"', "largest": largest})
-
-
-# ---- damage ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -86,20 +86,6 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
             )  # fmt: skip
 
 
-def collect_rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[Sample | Dialogue]:
-    """Return the records of a task in the order of the file, with both earlier and new ratings."""
-    records: dict[tuple[str, str], Sample | Dialogue] = {}
-    shown = (item.c.task_id == task) & item.c.correct.is_(None)
-    for row in connection.execute(select(item.c.hidden).where(shown).order_by(item.c.place)):
-        for unit in row.hidden["units"]:
-            records[unit["id"], unit["system"]] = PARSERS[row.hidden["kind"]](unit["record"], unit["id"])
-    for vote in answers(connection, task):
-        key = vote.unit["id"], vote.unit["system"]
-        rating = Rating(vote.value, rater=name(vote.rater), aspect=vote.aspect, role=OUTSIDER, system=vote.system)
-        records[key] = replace(records[key], ratings=(*records[key].ratings, rating))
-    return list(records.values())
-
-
 def ratings(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Rating]:
     """Yield ratings on their own, one per answer."""
     for vote in answers(connection, task):
@@ -157,11 +143,7 @@ def export_task(
     if stored.settings.kind == "references":
         return export_references(connection, stored, output, name)
     kind, records = _records(connection, stored, name, alone=alone, replies=replies)
-    facts: dict[str, Any] = {
-        "task": stored.settings.name,
-        "source": stored.source.get("name", ""),
-        "raters": HASHED,
-    }
+    facts: dict[str, Any] = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": HASHED}
     counts: dict[str, int] = {}
     if stored.settings.kind == "rate" and not alone:
         new = sum(1 for _ in answers(connection, stored.id))
@@ -198,10 +180,16 @@ def _records(
         return "preferences", preferences(connection, stored.id, name)
     if alone:
         return "ratings", ratings(connection, stored.id, name)
-    return str(stored.source.get("kind", "samples")), collect_rated_records(connection, stored.id, name)
-
-
-# ---- references ------------------------------------------------------------------------------------------------------
+    records: dict[tuple[str, str], Sample | Dialogue] = {}
+    shown = (item.c.task_id == stored.id) & item.c.correct.is_(None)
+    for row in connection.execute(select(item.c.hidden).where(shown).order_by(item.c.place)):
+        for unit in row.hidden["units"]:
+            records[unit["id"], unit["system"]] = PARSERS[row.hidden["kind"]](unit["record"], unit["id"])
+    for vote in answers(connection, stored.id):
+        key = vote.unit["id"], vote.unit["system"]
+        rating = Rating(vote.value, rater=name(vote.rater), aspect=vote.aspect, role=OUTSIDER, system=vote.system)
+        records[key] = replace(records[key], ratings=(*records[key].ratings, rating))
+    return str(stored.source.get("kind", "samples")), list(records.values())
 
 
 @dataclass(frozen=True)

@@ -82,12 +82,18 @@ def _delete_answers(connection: Connection, person_id: int) -> None:
         connection.execute(update(item).where(item.c.id == number).values(active=item.c.active - 1))
 
 
-# ---- copies ----------------------------------------------------------------------------------------------------------
-
-
 def find_copied_items(connection: Connection, person: int) -> dict[str, list[int]]:
     """Return items of other tasks that contain a conversation of this person, by the name of the task."""
-    conversations = _conversations(connection, person)
+    turns = (
+        select(turn.c.text, assignment.c.id, task.c.name)
+        .join(assignment, assignment.c.id == turn.c.assignment_id)
+        .join(task, task.c.id == assignment.c.task_id)
+        .where(assignment.c.person_id == person, turn.c.text != "")
+        .order_by(assignment.c.id, turn.c.place)
+    )
+    conversations: dict[str, list[str]] = {}
+    for row in connection.execute(turns):
+        conversations.setdefault(f"{row.name}/{row.id}", []).append(row.text)
     copies: dict[str, list[int]] = {}
     if not conversations:
         return copies
@@ -96,21 +102,6 @@ def find_copied_items(connection: Connection, person: int) -> dict[str, list[int
         if any(_is_copy(unit, conversations) for unit in row.hidden.get("units", ())):
             copies.setdefault(row.name, []).append(row.id)
     return copies
-
-
-def _conversations(connection: Connection, person: int) -> dict[str, list[str]]:
-    """Return the texts of each conversation of a person, by the id that exports give it."""
-    turns = (
-        select(turn.c.text, assignment.c.id, task.c.name)
-        .join(assignment, assignment.c.id == turn.c.assignment_id)
-        .join(task, task.c.id == assignment.c.task_id)
-        .where(assignment.c.person_id == person, turn.c.text != "")
-        .order_by(assignment.c.id, turn.c.place)
-    )
-    texts: dict[str, list[str]] = {}
-    for row in connection.execute(turns):
-        texts.setdefault(f"{row.name}/{row.id}", []).append(row.text)
-    return texts
 
 
 def _is_copy(unit: Mapping[str, Any], conversations: Mapping[str, Sequence[str]]) -> bool:
@@ -124,9 +115,6 @@ def _is_copy(unit: Mapping[str, Any], conversations: Mapping[str, Sequence[str]]
         if name in conversations:
             return bool(texts) and list(conversations[name][: len(texts)]) == texts
     return False
-
-
-# ---- exported files --------------------------------------------------------------------------------------------------
 
 
 def note_export(connection: Connection, number: int, output: str | Path | None) -> None:

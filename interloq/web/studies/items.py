@@ -169,9 +169,6 @@ def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None) -> li
     return blind_turns
 
 
-# ---- priority --------------------------------------------------------------------------------------------------------
-
-
 def with_scores(items: Sequence[StudyItem], scores: Iterable[Score]) -> list[StudyItem]:
     """Return the items with the scores of their samples and with priorities; items without scores come last.
 

@@ -84,9 +84,6 @@ def label_studio_answers(
     return {"kind": kind, "records": written, "cancelled": cancelled.total(), "skipped": dict(skipped)}
 
 
-# ---- ratings ---------------------------------------------------------------------------------------------------------
-
-
 def _add_ratings(
     tasks: Iterable[_Task],
     records: dict[str, Sample | Dialogue],
@@ -137,9 +134,6 @@ def _number(result: _Result) -> float:
     return float(value)
 
 
-# ---- preferences -----------------------------------------------------------------------------------------------------
-
-
 def _preferences(
     tasks: Iterable[_Task], hidden: Mapping[str, Any], name: Callable[[str], str], skipped: Counter[str]
 ) -> Iterator[Preference]:
@@ -175,9 +169,6 @@ def _texts(results: Iterable[_Result]) -> Iterator[str]:
                 yield text
             else:
                 yield from map(str, _get_field(result.value, "text", list, result.where))
-
-
-# ---- the file --------------------------------------------------------------------------------------------------------
 
 
 def _tasks(path: str | Path, cancelled: Counter[str]) -> Iterator[_Task]:

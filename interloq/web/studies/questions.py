@@ -147,16 +147,13 @@ class StudyTask:
         _check_switches(self, "stop_when_settled")
         if self.settled_by not in get_args(Ranked):
             raise InputError(f"settled_by must be systems or metrics, got {short_repr(self.settled_by)}")
-        self._check_numbers()
-        self._check_questions()
-
-    def _check_numbers(self) -> None:
         limits = {"per_item": 1, "check_every": 1, "minutes": 0.01, "least_seconds": 0, "most_items": 0, "turns": 1}
         for name, least in limits.items():
             value, whole = getattr(self, name), isinstance(least, int) and name != "least_seconds"
             if not is_number(value) or (whole and not isinstance(value, int)) or not least <= value <= LARGEST:
                 kind = "whole number" if whole else "number"
                 raise InputError(f"{name} must be a {kind} of at least {least}, got {short_repr(value)}")
+        self._check_questions()
 
     def _check_questions(self) -> None:
         if not self.questions and self.kind != "references":
@@ -214,9 +211,6 @@ def _check_switches(settings: Any, *names: str) -> None:
     for name in names:
         if not isinstance(getattr(settings, name), bool):
             raise InputError(f"{name} must be true or false, got {short_repr(getattr(settings, name))}")
-
-
-# ---- guesses ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -112,9 +112,6 @@ def _read_settings(text: str) -> StudyTask:
         raise InputError(f"the stored settings of a task are not JSON: {error.msg}") from error
 
 
-# ---- workload --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Workload:
     """The fewest people who can finish a task, and the most that each of them then does, without attention checks."""

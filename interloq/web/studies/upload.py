@@ -157,9 +157,6 @@ def _preview(prepared: PreparedTask, rejected: RejectedLines, bots: Sequence[str
     }
 
 
-# ---- the form of a chat ----------------------------------------------------------------------------------------------
-
-
 def with_chat_fields(task: StudyTask, fields: Mapping[str, str]) -> StudyTask:
     """Return the task with the values of the form; settings from a file are kept where fields are empty."""
     options: dict[str, Any] = dict(task.options)

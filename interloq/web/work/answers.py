@@ -127,7 +127,13 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
         return None, "too_long"
     reason = make_storable(reason)
     if question.control == "choice":
-        return _choice(question, one.get("choice"), reason, order)
+        shown = one.get("choice")
+        if shown is None:
+            return None, _missing(question, reason)
+        if shown not in CHOICES:
+            return None, "not_offered"
+        chosen = "tie" if shown == "tie" else PLACES[order[CHOICES.index(shown)]]
+        return {"value": None, "choice": chosen, "reason": reason}, ""
     if one.get("not_applicable") is True:
         if not question.not_applicable:
             return None, "not_offered"
@@ -144,16 +150,6 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
 def _missing(question: Question, reason: str) -> str:
     """Return the problem of an unanswered question: none if it is optional, unless a reason was written."""
     return "" if question.optional and not reason.strip() else "missing"
-
-
-def _choice(question: Question, shown: object, reason: str, order: Sequence[int]) -> tuple[dict[str, Any] | None, str]:
-    """Return `a` or `b` for the item's first or second unit, or `tie`, from the choice on the page."""
-    if shown is None:
-        return None, _missing(question, reason)
-    if shown not in CHOICES:
-        return None, "not_offered"
-    chosen = "tie" if shown == "tie" else PLACES[order[CHOICES.index(shown)]]
-    return {"value": None, "choice": chosen, "reason": reason}, ""
 
 
 def save_draft(connection: Connection, person: int, assignment_id: int, revision: int, body: object) -> int:

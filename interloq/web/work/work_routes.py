@@ -63,9 +63,6 @@ class Submission(OwnAssignment):
     answers: list[dict[str, Any]] = Field(max_length=500)
 
 
-# ---- pages -----------------------------------------------------------------------------------------------------------
-
-
 @router.get("/worker.js")
 def worker() -> Response:
     """Return the service worker; it can keep only pages below its own address, so it is not a static file."""
@@ -138,9 +135,6 @@ def _page(connection: Connection, state: Any, visitor: Visitor, task: int) -> Ca
     if talk.ended:
         return partial(pages.chat_questions, settings, visitor, talk, draft, done, total)
     return partial(pages.chat, settings, visitor, talk, done, total)
-
-
-# ---- changes ---------------------------------------------------------------------------------------------------------
 
 
 @router.post("/consent")

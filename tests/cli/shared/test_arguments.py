@@ -201,8 +201,3 @@ def test_a_folder_is_refused_as_an_output_file(out: str, inputs: bytes, capsys: 
     for command in ("data convert in.jsonl", "score in.jsonl -m bleu", "play samples in.jsonl"):
         assert main([*command.split(), "-o", out]) == 2
         assert f"the output {out!r} is a folder; name a file" in capsys.readouterr().err
-
-
-def test_an_output_folder_needs_a_name(inputs: bytes, capsys: Captured) -> None:
-    assert main(["index", "build", "in.jsonl", "--retriever", "bm25", "-o", "."]) == 2
-    assert "bug" not in capsys.readouterr().err

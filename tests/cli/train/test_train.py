@@ -50,11 +50,8 @@ def settings(*arguments: str) -> Any:
     return choose_job(parser.parse_args(arguments), PLUGIN)[1]
 
 
-def test_options_that_are_not_given_keep_their_defaults() -> None:
+def test_given_options_reach_all_settings_that_have_them_and_others_keep_their_defaults() -> None:
     assert settings() == [Own(), Training(epochs=4)]
-
-
-def test_given_options_reach_all_settings_that_have_them() -> None:
     own, training = settings("--width", "9", "--how", "b", "--rate", ".5", "--more", "x", "--more", "y", "--seed", "3")
     assert own == Own(9, "b", 0.5, ("x", "y"), seed=3)
     assert training == Training(epochs=4, seed=3)
@@ -85,24 +82,24 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
     return Encoder(str(small_bert(tmp_path_factory.mktemp("bert"))), device="cpu", longest=512)
 
 
-def run_baseline(*words: str) -> int:
+def run_baseline(*words: str) -> None:
     parser = argparse.ArgumentParser()
     train_baseline.add_arguments(parser)
-    return train_baseline.run(parser.parse_args(list(words)))
+    train_baseline.run(parser.parse_args(list(words)))
 
 
 def test_train_baseline(encoder: Encoder, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write("pairs.jsonl", load(embedded_log_path("en"), kind="pairs")[:60], kind="pairs")
     (folder / "more.txt").write_text("one text\nand another one\n", encoding="utf-8")
     command = ["pairs.jsonl", "more.txt", "--model", str(encoder.folder), "--pairs", "20", "--device", "cpu"]
-    assert run_baseline(*command, "-o", "base.json") == 0
+    run_baseline(*command, "-o", "base.json")
     shown = capsys.readouterr().out
     assert "base.json: 20 pairs of unrelated texts, bert-" in shown
-    assert run_baseline(*reversed(command[:2]), *command[2:], "-o", "same.json", "--json") == 0
+    run_baseline(*reversed(command[:2]), *command[2:], "-o", "same.json", "--json")
     facts = json.loads(capsys.readouterr().out)
     assert facts.pop("file") == "same.json"
     assert facts == load_baseline("same.json") == load_baseline("base.json")
-    assert run_baseline(*command, "-o", "one.json", "--layer", "2", "--idf") == 0
+    run_baseline(*command, "-o", "one.json", "--layer", "2", "--idf")
     assert (list(load_baseline("one.json")["layers"]), load_baseline("one.json")["idf"]) == (["2"], True)
     with pytest.raises(InputError, match="pairs must be at least 1, got 0"):
         run_baseline(*command, "-o", "x.json", "--pairs", "0")

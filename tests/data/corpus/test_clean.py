@@ -55,11 +55,6 @@ def test_filters_of_texts(work: Callable[[str], str], before: str, after: str) -
     assert work(before) == after
 
 
-@pytest.mark.parametrize("text", ["aaaaaa", "no no no no"])
-def test_repeats_are_left_where_asked(text: str) -> None:
-    assert clean.shorter_words(clean.shorter_letters(text, 0), 0) == text
-
-
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_repeats_are_cut_to_any_number(most: int) -> None:
     assert clean.shorter_letters("x" * 9, most) == "x" * most

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -25,12 +24,6 @@ def test_every_option_and_the_source_are_signed() -> None:
     ):
         assert other.signature("abc") != plain
     assert CorpusSettings(examples=9, compression="none").signature("abc") == plain, "they change no record"
-
-
-def test_settings_are_plain_json() -> None:
-    plain = CorpusSettings(fields=(("user", "nick"),)).plain()
-    assert json.loads(json.dumps(plain)) == plain
-    assert plain["fields"] == [["user", "nick"]]
 
 
 def test_settings_are_checked_before_the_work() -> None:
@@ -98,11 +91,8 @@ def read(tmp_path: Path, text: str) -> CorpusSettings:
     return read_settings(path)
 
 
-def test_the_printed_file_says_the_defaults(tmp_path: Path) -> None:
+def test_the_printed_file_has_the_defaults_and_is_on_the_page(tmp_path: Path) -> None:
     assert read(tmp_path, default_toml()) == read(tmp_path, "") == CorpusSettings()
-
-
-def test_the_page_shows_the_printed_file() -> None:
     page = (Path(__file__).parents[3] / "docs" / "corpus.md").read_text(encoding="utf-8")
     assert f"```toml\n{default_toml()}```\n" in page
 

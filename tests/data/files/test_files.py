@@ -307,19 +307,13 @@ def test_other_spellings_and_links_are_the_same_file(folder: Path, path: Path, n
         refuse_overwriting([name], [path])
 
 
-def test_files_written_on_the_way_count(path: Path) -> None:
+def test_files_written_on_the_way_and_equal_outputs_are_refused_and_pipes_pass(path: Path, folder: Path) -> None:
     with pytest.raises(InputError, match="while writing"):
         refuse_overwriting(["x"], ["x.part"])
     with pytest.raises(InputError, match="bad lines"):
         refuse_overwriting(["x.jsonl"], ["x.jsonl.rejected.jsonl"])
-
-
-def test_two_outputs_differ(folder: Path) -> None:
     with pytest.raises(InputError, match="two outputs"):
         refuse_overwriting(["new.jsonl", "./new.jsonl"], [])
-
-
-def test_pipes_and_new_files_pass(path: Path) -> None:
     refuse_overwriting(["-", "new.jsonl"], ["-", path, "absent.jsonl", "a\0b"])
 
 

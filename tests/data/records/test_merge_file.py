@@ -38,12 +38,6 @@ def test_ratings_are_added_once(samples: Path, tmp_path: Path) -> None:
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
 
 
-def test_dialogues_are_rated_by_id(tmp_path: Path) -> None:
-    write(tmp_path / "d.jsonl", [Dialogue("d", ["Hi"], {"a": "x"})], kind="dialogues")
-    write(tmp_path / "r.jsonl", [Rating(4, "bob", item="d", system="x")], kind="ratings")
-    assert merge_file(tmp_path / "d.jsonl", [tmp_path / "r.jsonl"], tmp_path / "o.jsonl")["added"] == 1
-
-
 def test_a_rating_of_a_dialogue_keeps_its_system(tmp_path: Path) -> None:
     turns = [Turn("Hi", "A"), Turn("Ho", "P")]
     write(tmp_path / "d.jsonl", [Dialogue("d", turns, {"A": "bot", "P": "partner"})], kind="dialogues")

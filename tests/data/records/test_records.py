@@ -5,9 +5,11 @@ fingerprint.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -23,6 +25,7 @@ from interloq.data.records.parsers import PARSERS
 from interloq.data.records.profiles import read_profiles, write_profiles
 from interloq.data.records.read_options import ReadOptions
 from interloq.data.records.sample_fingerprint import SampleFingerprint, read_print, sample_print
+from interloq.data.records.stored import read_all_stored, read_stored
 from interloq.errors import ReadWarning
 
 
@@ -205,13 +208,10 @@ def test_profiles_written_here_keep_their_ids(tmp_path: Path, users: str) -> Non
     assert read_profiles(tmp_path / "p.json", NAMES) == {"a": "", "b": "text"}
 
 
-def test_profiles_from_elsewhere_get_pseudonyms(tmp_path: Path) -> None:
+def test_profiles_from_elsewhere_get_pseudonyms_and_are_texts(tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text('{"ann": "I cook."}')
     assert read_profiles(tmp_path / "p.json", NAMES) == {NAMES("ann"): "I cook."}
     assert read_profiles(tmp_path / "p.json") == {"ann": "I cook."}
-
-
-def test_a_profile_is_text(tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text('{"profiles": {"ann": ["I cook."]}}')
     with pytest.raises(InputError, match=r"p\.json: the profile of 'ann' must be text, got \['I cook\.'\]"):
         read_profiles(tmp_path / "p.json")
@@ -273,3 +273,42 @@ def test_fingerprints_follow_the_order_of_the_scores() -> None:
     for system in ("", "x", "y"):
         for score in result[system].scores():
             assert score.sample == str(sample_print(next(s for s in samples if s.key == score.key)))
+
+
+# ---- results read back -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Made:
+    """One field of each type."""
+
+    name: str
+    value: float
+    ci: tuple[float, float]
+    n: int = 0
+    known: bool = False
+    p: float | None = None
+    notes: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+MADE = Made("a", math.nan, (1, math.nan), 3, True, None, ("b", "c"), {"d": 1})
+
+
+STORED = orjson.loads(orjson.dumps(to_json(asdict(MADE))))
+
+
+def test_a_result_is_read_back() -> None:
+    (again,) = read_all_stored(Made, [STORED | {"computed": 9}])
+    assert repr(again) == repr(MADE)  # NaN is not equal to itself
+    assert read_stored(Made, STORED, name="part").name == "part"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"name": 3}, {"value": "1"}, {"ci": [1, "x"]}, {"n": None}, {"n": True}, {"known": 1}, {"notes": [1]}, {"p": "x"},
+     {"counts": {"d": "1"}}],
+)  # fmt: skip
+def test_a_value_of_another_type_is_named(change: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=next(iter(change))):
+        read_stored(Made, STORED | change)

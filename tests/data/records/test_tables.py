@@ -8,7 +8,7 @@ import pytest
 
 from interloq import InputError, Rating, Reference, RejectedWarning, Sample, Turn, evaluate, load, read
 from interloq.data.records.jsonl import Rejected
-from interloq.data.records.tables import guard, unguard, write_table
+from interloq.data.records.tables import write_table
 from interloq.errors import ReadWarning
 from tests.made_files import put
 
@@ -118,17 +118,9 @@ def test_columns_under_other_names(tmp_path: Path) -> None:
     assert sample == Sample("7", (), "fine", (), "bot", [Rating(4.0, "ann")])
 
 
-def test_columns_are_mapped(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.csv", "Reply,answer,Bot A\nfine,42,bot\n")
-    with pytest.raises(InputError, match="'reply' and 'answer' could both be the response; say which: --map response="):
-        load(path)
-    path.write_text("Utterance,Bot A\nfine,bot\n")
+def test_columns_are_mapped_and_must_differ(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", "Utterance,Bot A\nfine,bot\n")
     assert load(path, columns={"response": "Utterance", "system": "bot a"}) == [Sample("2", (), "fine", (), "bot")]
-    with pytest.raises(InputError, match="no record has 'modle', named by --map"):
-        load(path, columns={"response": "Utterance", "system": "modle"})
-
-
-def test_two_columns_of_one_name(tmp_path: Path) -> None:
     path = put(tmp_path / "a.csv", "response,Response\na,b\n")
     with pytest.raises(InputError, match="two columns are named 'response'"):
         load(path)
@@ -191,11 +183,6 @@ def test_no_text_cell_begins_like_a_formula(tmp_path: Path) -> None:
         rows = list(csv.reader(file))
     assert [row[0][0] for row in rows] == ["'"] * (len(HOSTILE) + 1)
     assert [len(row) for row in rows] == [2] * (len(HOSTILE) + 1)
-
-
-@pytest.mark.parametrize("text", [*HOSTILE, *HARMLESS])
-def test_the_guard_can_be_removed(text: str) -> None:
-    assert unguard(guard(text)) == text
 
 
 def test_numbers_keep_their_digits(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Dialogue, InputError, Turn
+from interloq import Dialogue, Turn
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.jsonl import header, load
 from interloq.data.records.profiles import read_profiles
@@ -69,11 +69,6 @@ def test_profiles_are_written_with_a_corpus(tmp_path: Path) -> None:
     assert read_profiles(tmp_path / "out" / "profiles.json") == {names("AA"): "猫が好き。"}
     (dialogue,) = load(tmp_path / "out" / "human" / "dialogues.jsonl", kind="dialogues")
     assert [turn.speaker for turn in dialogue.turns] == [names("AA"), names("AB")]
-
-
-def test_an_unknown_set_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="usrr"):
-        import_dataset("usrr", tmp_path / "a.jsonl")
 
 
 # ---- pairs -----------------------------------------------------------------------------------------------------------

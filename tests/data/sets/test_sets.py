@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import lzma
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from interloq import InputError, Rating, Reference, Score, Turn
-from interloq.data.sets import fed, grade, multiref_dailydialog, predictive_engagement, usr
+from interloq.data.sets import byu_chitchat, chatterbot, fed, grade, multiref_dailydialog, predictive_engagement, usr
+from interloq.data.sets.hazumi import transcript
+from interloq.data.sets.imports import pairs
 from interloq.data.sets.real_persona_chat import profiles
-from interloq.data.sets.registry import read_dataset, read_parts
+from interloq.data.sets.registry import locate, read_dataset, read_parts
 from interloq.records import Dialogue
-from tests.data.sets.made_sets import both
+from tests.data.sets.made_sets import TIERS, both, write_hazumi
 from tests.made_files import put
 from tests.published_layouts import (
+    packed,
     usr_item,
     write_engagement,
     write_fed,
@@ -244,3 +249,178 @@ def test_kdconv(tmp_path: Path) -> None:
         ("test", "kdconv/film/test/0"),
     ]
     assert found[0][1].turns == (Turn("知道吗？", "A"), Turn("嗯", "B"))
+
+
+# ---- Hazumi ----------------------------------------------------------------------------------------------------------
+
+
+def test_exchanges_of_hazumi(tmp_path: Path) -> None:
+    folder = write_hazumi(tmp_path / "hazumi1902")
+    first, second, third = read_dataset("hazumi", folder)
+    assert [first, second, third] == list(read_dataset("hazumi", packed(folder)))
+    assert (first.id, first.context, first.response, first.system) == ("hazumi/1902F2001#0", (), "始めます。", "wizard")
+    assert first.ratings == (
+        Rating(4, "F1", "topic_continuance", "outsider"),
+        Rating(5, "F1", "impression", "outsider"),
+        Rating(3, "M2", "impression", "outsider"),
+        Rating(6, "1902F2001", "impression", "interlocutor"),
+    )
+    assert second.context == (Turn("始めます。", "wizard"), Turn("はい そうです", "1902F2001"))
+    assert [rating.value for rating in second.ratings] == [5, None, 4, None]
+    assert (third.response, len(third.context)) == ("", 3), "a silent Wizard and an empty turn of the participant"
+    assert [rating.value for rating in third.ratings] == [None, None, 6, None]
+
+
+def test_siblings_are_found_by_their_names(tmp_path: Path) -> None:
+    write_hazumi(tmp_path / "hazumi1902")
+    write_hazumi(tmp_path / "hazumi1911", name="1911M1")
+    assert locate("hazumi", tmp_path).name == locate("hazumi1902", tmp_path).name == "hazumi1902"
+    assert locate("hazumi1911", tmp_path).name == "hazumi1911"
+
+
+def test_marks_of_the_transcription() -> None:
+    assert transcript("(F (D え)えーと)|三十分 (? かな)") == "えーと 三十分 かな"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"UI_self": ["8", "1", "1"]}, "UI_self must be a number from 1 to 7, got '8'"),
+        ({"UI_self": ["1"]}, "UI_self has 1 values only"),
+        ({"user_utterance": ["x"]}, "3 utterances of the system and 1 of the user"),
+        ({"sys_utterance": []}, "0 utterances of the system"),
+    ],
+)
+def test_mistakes_in_hazumi_are_named(tmp_path: Path, change: dict[str, list[str]], message: str) -> None:
+    write_hazumi(tmp_path, TIERS | change)
+    with pytest.raises(InputError, match=message):
+        list(read_dataset("hazumi", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("<TIER>", "not valid XML"), ('<!DOCTYPE x [<!ENTITY a "aaaa">]><x>&a;</x>', "declares no document type")],
+)
+def test_files_that_are_not_elan(tmp_path: Path, text: str, message: str) -> None:
+    put(tmp_path / "elan" / "x.eaf", text)
+    with pytest.raises(InputError, match=message):
+        list(read_dataset("hazumi", tmp_path))
+
+
+# ---- BYU chit-chat ---------------------------------------------------------------------------------------------------
+
+
+BYU_MESSAGES = [
+    [
+        {"text": "Hello", "timestamp": "2018-05-02T19:38:15Z", "sender": "u0"},
+        {"text": "How are you?", "timestamp": "2018-05-02T19:38:20Z", "sender": "u0"},
+    ],
+    [],
+    [{"text": "good", "timestamp": "2018-05-02T19:38:29Z", "sender": "u1"}],
+]
+
+
+BYU_TURNS = [
+    {"speaker": "u0", "text": "Hello How are you?", "time": "2018-05-02T19:38:15Z", "end": "2018-05-02T19:38:20Z"},
+    {"speaker": "u1", "text": "good", "time": "2018-05-02T19:38:29Z"},
+]
+
+
+BYU_RATINGS = {"witty": 10, "upbeat": 8}
+
+
+BYU_EXPECTED = Dialogue(
+    "byu_chitchat/7",
+    [Turn("Hello How are you?", "u0", "2018-05-02T19:38:15Z"), Turn("good", "u1", "2018-05-02T19:38:29Z")],
+    ratings=[Rating(10, aspect="witty"), Rating(8, aspect="upbeat")],
+)
+
+
+def test_both_layouts_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_json(
+        tmp_path / "dataset.json", {"7": {"messages": BYU_MESSAGES, "ratings": BYU_RATINGS, "start": "2018-05-02"}}
+    )
+    (tmp_path / "data" / "logs").mkdir(parents=True)
+    line = json.dumps({"id": "7", "turns": BYU_TURNS, "ratings": BYU_RATINGS}).encode()
+    (tmp_path / "data" / "logs" / "byu_chitchat.jsonl.xz").write_bytes(lzma.compress(line + b"\n"))
+    monkeypatch.setenv("INTERLOQ_DATA", str(tmp_path / "data"))
+    assert list(read_dataset("byu_chitchat")) == [BYU_EXPECTED]
+    assert list(read_dataset("byu_chitchat", tmp_path)) == [BYU_EXPECTED]
+    monkeypatch.setenv("INTERLOQ_DATA", str(tmp_path))
+    spec = SimpleNamespace(origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(byu_chitchat, "find_spec", lambda _: spec)
+    assert list(read_dataset("byu_chitchat", locate("byu_chitchat"))) == [BYU_EXPECTED]
+
+
+def test_conversations_may_be_unrated(tmp_path: Path) -> None:
+    write_json(
+        tmp_path / "dataset.json", {"7": {"messages": BYU_MESSAGES}, "8": {"messages": BYU_MESSAGES, "ratings": None}}
+    )
+    assert [dialogue.ratings for dialogue in read_dataset("byu_chitchat", tmp_path)] == [(), ()]
+
+
+def test_mistakes_in_byu_chitchat_are_named(tmp_path: Path) -> None:
+    write_json(tmp_path / "dataset.json", {"7": {"messages": ["hi"]}})
+    with pytest.raises(InputError, match=r"dataset\.json:7: a turn must be a list of messages, got 'hi'"):
+        list(read_dataset("byu_chitchat", tmp_path))
+    write_json(tmp_path / "dataset.json", {"7": {"messages": BYU_MESSAGES, "ratings": {"witty": "ten"}}})
+    with pytest.raises(InputError, match="'witty' must be a number, got 'ten'"):
+        list(read_dataset("byu_chitchat", tmp_path))
+
+
+# ---- ChatterBot ------------------------------------------------------------------------------------------------------
+
+
+YAML = """\
+categories:
+- greetings
+conversations:
+- - Hi, how is it
+    going?
+  - 'It''s "good"'
+- - Hi, how is it going?
+  - "Say \\"fine\\"."
+# a comment
+- - Hi, how is it going?
+  -
+  - Yes
+- question with its dash missing
+  - '22'
+- - write a script
+  - |
+    Here:
+    - one
+    # two
+- alone
+"""
+
+
+def test_chatterbot(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    put(folder / "english" / "greetings.yml", YAML)
+    found = [dialogue for _, dialogue in both(folder, "chatterbot")]
+    assert [[turn.text for turn in dialogue.turns] for dialogue in found] == [
+        ["Hi, how is it going?", 'It\'s "good"'],
+        ["Hi, how is it going?", 'Say "fine".'],
+        ["Hi, how is it going?", "Yes"],
+        ["question with its dash missing", "22"],
+        ["write a script", "Here: - one # two"],
+        ["alone"],
+    ]
+    assert found[0].id == "chatterbot/english/greetings/0"
+    single, groups = pairs("chatterbot", found)
+    assert len(single) == 5
+    assert [pair.response for pair in groups] == ['It\'s "good"', 'Say "fine".', "Yes"]
+    assert {pair.to for pair in groups} == {"chatterbot/english/greetings/0/0"}
+    assert pairs("dailydialog", found)[1] == []
+    with pytest.raises(InputError, match="no list of conversations"):
+        chatterbot.conversations("categories:\n- x\n", "x.yml")
+
+
+def test_plain_files_are_read_as_yaml_reads_them() -> None:
+    yaml = pytest.importorskip("yaml")
+    plain = YAML.replace("- question with its dash missing\n  - '22'\n", "").replace("- alone\n", "")
+    # the base loader makes texts of everything, so that "Yes" stays one
+    value = yaml.load(plain, Loader=yaml.BaseLoader)
+    expected = [[" ".join(turn.split()) for turn in turns if turn] for turns in value["conversations"]]
+    assert chatterbot.conversations(plain, "x") == expected

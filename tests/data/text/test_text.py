@@ -90,7 +90,7 @@ def number_tokens(name: str, texts: list[str]) -> list[list[str]]:
 
 @given(st.lists(st.text(st.sampled_from("ab-.\n 漢"), max_size=12), max_size=6))
 def test_numbers_stand_for_the_tokenizers_tokens(texts: list[str]) -> None:
-    for name in ("whitespace", "13a", "zh"):
+    for name in ("whitespace", "intl", "char", "13a", "zh"):
         assert number_tokens(name, texts) == [list(create(name, kind="tokenizer").tokens(text)) for text in texts]
 
 

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 import sacrebleu
 
-from interloq import InputError, MissingDependencyError, Reference, Sample, create, evaluate
+from interloq import InputError, Reference, Sample, create, evaluate
 from interloq.data.text.tokenize import SentencePiece, train_sentencepiece
 
 TEXTS = ["the cat sat on the mat", "a dog ran to the park", "how are you today", "fine thanks and you"] * 50
@@ -71,9 +70,3 @@ def test_sentencepiece_errors_have_cures(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="choose another vocabulary size"):
         train_sentencepiece(TEXTS, tmp_path / "x.model", vocabulary=10_000)
     assert not (tmp_path / "x.model").exists()
-
-
-def test_missing_extras_say_how_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "MeCab", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'interloq\[ja\]'"):
-        create("ja-mecab")

@@ -88,12 +88,6 @@ def test_models_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     bert = tiny_model(tmp_path / "bert")
     weights = load_file(bert / "model.safetensors")
     save_file(
-        {**weights, "bert.embeddings.LayerNorm.bias": torch.full((32,), torch.nan)},
-        bert / "model.safetensors",
-        {"format": "pt"},
-    )
-    refused(bert, "contain NaN or infinity")
-    save_file(
         {name: t for name, t in weights.items() if "layer.1." not in name}, bert / "model.safetensors", {"format": "pt"}
     )
     refused(bert, "16 of the network.s weights are missing, .bert.encoder.layer.1")

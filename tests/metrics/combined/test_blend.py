@@ -56,12 +56,9 @@ def test_metrics_with_constants_of_their_own_are_fitted_to_the_samples() -> None
     assert alone.signature.parts["fitted"] in result.signature.parts["fitted"]
 
 
-def test_the_same_metric_twice_has_two_details() -> None:
+def test_metrics_may_be_specs_or_metrics_and_come_twice() -> None:
     blend = create("blend(metrics=(bleu(order=1),bleu(order=2)))")
     assert set(evaluate(blend, SAMPLES[:2], n_bootstrap=0).details) == {"bleu_1", "bleu_2"}
-
-
-def test_metrics_may_be_given_as_specs_or_metrics() -> None:
     blend = Blend(("chrf", create("length")))  # type: ignore[arg-type]
     assert blend == create("blend(metrics=('chrf',length))")
     assert spec(blend) == "blend(metrics=(chrf,length))"

@@ -108,7 +108,7 @@ def test_the_signature_names_the_index_and_the_rater_by_content(here: Path, tmp_
 
 def test_mistakes_are_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text, said_ in (
-        ("vbleu(index='index')", "rater"),
+        ("vbleu", "write vbleu"),
         ("vbleu(index='index',rater=bm25)", "rater"),
         (f"vbleu(index='index',rater={HUMAN},order=0)", "order"),
         (f"vbleu(index='index',rater={HUMAN},mode='x')", "mode must be one of"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -154,14 +153,6 @@ def test_spans_and_f() -> None:
     assert spans(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist() == [5, 6, 9, 10, 11]
     assert spans(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)).tolist() == []
     assert f_measure(np.array([0.5, 0.0, 0.2]), np.array([0.25, 0.0, -0.2])).tolist() == [1 / 3, 0.0, 0.0]
-
-
-def test_a_text_longer_than_the_model_is_cut(tmp_path: Path) -> None:
-    folder = str(small_bert(tmp_path))
-    longest = Encoder(folder, device="cpu", longest=10_000)
-    assert longest.longest == 512
-    same = match(longest, ["word " * 600, "word " * 700], np.array([[0, 1]]))
-    assert same == pytest.approx(np.ones((1, 2)), abs=1e-5)
 
 
 def test_idf_counts_references_that_hold_a_token(encoder: Encoder) -> None:

@@ -43,12 +43,6 @@ def test_words_one_by_one_are_the_whole_text_in_13a(texts: list[str], lowercase:
     assert tokens_of(texts, Mteval13a(lowercase=lowercase)) == whole
 
 
-@given(st.lists(TEXT, max_size=4), st.sampled_from(["whitespace", "intl", "char", "zh", "13a"]))
-def test_numbered_texts_hold_the_tokens_of_any_tokenizer(texts: list[str], name: str) -> None:
-    tokenizer: Tokenizer = create(name, kind="tokenizer")
-    assert tokens_of(texts, tokenizer) == [tokenizer.tokens(text) for text in texts]
-
-
 def numbered_of(samples: list[tuple[list[str], list[list[str]]]]) -> ngrams.Numbered:
     records = [
         Sample(str(i), (), " ".join(response), [" ".join(reference) for reference in references])

@@ -92,13 +92,10 @@ def test_explain_names_the_turn_where_it_fell_most(
     assert facts["course"][1]["score"] == pytest.approx(facts["score"], abs=1e-6)
 
 
-def test_it_is_a_rating_on_the_scale_of_the_training(score_model: Path) -> None:
+def test_it_is_a_rating_on_the_scale_of_the_training_and_nobody_rates_an_empty_reply(score_model: Path) -> None:
     metric = InterlocutorScore(str(score_model))
     assert not metric.is_probability
     assert 3 < evaluate(metric, judged(10), n_bootstrap=0).value < 6
-
-
-def test_nobody_rates_an_empty_reply(score_model: Path) -> None:
     samples = [Sample("a", ["tea ?"], ""), Sample("b", (), "tea"), Sample("c", ["tea ?"], "rain")]
     result = evaluate(InterlocutorScore(str(score_model)), samples, n_bootstrap=0)
     assert result.reasons == {("a", ""): "empty reply", ("b", ""): "no context"}

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from interloq import InputError
 from interloq.models.lm.causal import LanguageModel
-from tests.made_lm import tiny_bert, tiny_lm
+from tests.made_lm import tiny_lm
 from tests.made_network import loaded, watch_network
 
 KINDS = ["gpt2", "llama", "gemma2"]  # gemma2 bends its logits after the head
@@ -168,13 +168,6 @@ def test_a_batch_without_room_is_cut_in_two(folder: Path, monkeypatch: pytest.Mo
     network.most = 0
     with pytest.raises(InputError, match="not enough memory for one text of"):
         model.log_likelihoods(*both(PAIRS))
-
-
-def test_what_is_not_a_language_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no weights for 'cls\.predictions"):
-        LanguageModel(str(tiny_bert(tmp_path / "bert", head="")), device="cpu")
-    with pytest.raises(InputError, match="reads in both directions; use a causal language model"):
-        LanguageModel(str(tiny_bert(tmp_path / "masked", head="MaskedLM")), device="cpu")
 
 
 def test_a_model_of_another_form_is_refused(tmp_path: Path) -> None:

@@ -102,11 +102,8 @@ def test_probabilities_are_those_of_the_next_token(model: LanguageModel) -> None
     assert (found.sum(axis=1) < 1).all()
 
 
-def test_a_prompt_that_would_be_cut_is_refused(model: LanguageModel) -> None:
+def test_prompts_that_would_be_cut_and_answers_of_different_length_are_refused(model: LanguageModel) -> None:
     with pytest.raises(InputError, match="a prompt has 82 tokens, and the model reads at most 48; lower `longest`"):
         choice_probabilities(model, ["~" * 80], ["1"], layout="lines")
-
-
-def test_answers_of_different_length_are_refused(model: LanguageModel) -> None:
     with pytest.raises(InputError, match="answers differ in tokens: '1' 1, '~~' 2"):
         choice_probabilities(model, ["a"], ["1", "~~"], layout="lines")

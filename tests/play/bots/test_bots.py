@@ -48,14 +48,11 @@ def answers(text: str, language: str = "auto") -> set[str]:
     return {reply.text for reply in eliza.replies([dialogue(text)] * 100, range(100))}
 
 
-def test_eliza_turns_words_round() -> None:
+def test_eliza_turns_words_round_in_the_language_of_the_letters() -> None:
     assert any("your mother" in answer for answer in answers("I want to see my mother."))
     assert any("feel you can trust me" in answer for answer in answers("I feel I can trust you"))
     assert any("ラーメンのどこ" in answer for answer in answers("ラーメンが好きです"))
     assert any("我的歌" in answer for answer in answers("我喜欢你的歌"))
-
-
-def test_eliza_knows_the_language_by_its_letters() -> None:
     assert answers("寒い", "ja") == answers("寒いです", "ja")
     assert all(any("\u3040" <= c <= "\u30ff" for c in answer) for answer in answers("今日は寒いです"))
     assert all(any("\u4e00" <= c <= "\u9fff" for c in answer) for answer in answers("今天很冷"))

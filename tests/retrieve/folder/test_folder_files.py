@@ -75,14 +75,11 @@ def test_a_manifest_that_is_none(folder: Path, content: bytes) -> None:
 MADE = [Pair("1", "hi", "hello"), Pair("2", "猫?", "\U0001f408\n", "1", "t", "2020-01-01T00:00:00Z"), Pair("", "", "")]
 
 
-def test_every_pair_comes_back(tmp_path: Path) -> None:
+def test_every_pair_comes_back_and_no_pairs_are_a_log_too(tmp_path: Path) -> None:
     write_log(tmp_path, MADE)
     log = FolderLog(tmp_path, 3)
     assert [log[i] for i in (2, 0, 1)] == [MADE[2], MADE[0], MADE[1]]
     assert len(log) == 3
-
-
-def test_no_pairs_are_a_log_too(tmp_path: Path) -> None:
     write_log(tmp_path, [])
     assert len(FolderLog(tmp_path, 0)) == 0
 

@@ -49,13 +49,10 @@ def manifest(retriever: str = "bm25") -> ServerManifest:
     return new_manifest(create(retriever, kind="retriever"), Made(), {"shards": 3}, exact_up_to=5, recall=0.9)
 
 
-def test_a_new_manifest_knows_options_and_dimensions() -> None:
+def test_a_manifest_knows_options_and_dimensions_and_other_schemas_are_refused() -> None:
     assert manifest().options == {"shards": 3, "int8": False, "length": 9.5}
     assert manifest().dimensions == 0
     assert manifest("dense(encoder='fake32')").dimensions == 32
-
-
-def test_a_manifest_comes_back_and_other_schemas_are_refused() -> None:
     stored = replace(manifest(), pairs=7, sources={"a": 7})
     assert read_manifest(asdict(stored), "qdrant://x") == stored
     with pytest.raises(InputError, match="qdrant://x: the index has schema 9"):

@@ -98,9 +98,11 @@ def test_greetings_without_times_are_not_a_shared_beginning() -> None:
     assert _labels(list(found.judged)) == [(1, "ann", False), (1, "ann", True), (2, "bob", False)]
 
 
-def test_systems_do_not_judge() -> None:
+def test_systems_keep_their_name_and_do_not_judge() -> None:
     dialogue = Dialogue("d", [Turn("hi", "ann"), Turn("hello", "bot"), Turn("bye", "ann")], {"bot": "GPT-4"})
     assert _labels(list(continuity([dialogue], SampleSelection()).judged)) == [(1, "ann", True)]
+    dialogue = Dialogue("d", [Turn("hi", "user"), Turn("hello", "bot")], {"bot": "GPT-4"})
+    assert [each.sample().system for each in label_turns(dialogue)] == ["", "GPT-4"]
 
 
 def test_ends_made_by_the_collector_are_refused_unless_the_user_insists() -> None:
@@ -111,11 +113,6 @@ def test_ends_made_by_the_collector_are_refused_unless_the_user_insists() -> Non
     assert found.cut
     assert found.cut.turns == 30
     assert len(found.judged) == 47 * 29 + 9 + 10 + 11
-
-
-def test_speakers_that_are_systems_keep_their_name() -> None:
-    dialogue = Dialogue("d", [Turn("hi", "user"), Turn("hello", "bot")], {"bot": "GPT-4"})
-    assert [each.sample().system for each in label_turns(dialogue)] == ["", "GPT-4"]
 
 
 def test_who_judges_a_sample() -> None:
@@ -169,13 +166,6 @@ def _natural(ending: float, *, first: int = 2, n: int = 2_000) -> list[int]:
 def test_ends_are_cut_if_too_many_dialogues_have_one_length(lengths: list[int], turns: int | None) -> None:
     found = cut_ends(lengths)
     assert (found.turns if found else None) == turns
-
-
-def test_a_fixed_number_of_turns() -> None:
-    found = cut_ends([30] * 940 + [31] * 30 + list(range(5, 35)))
-    assert found
-    assert (found.turns, found.dialogues, found.of) == (30, 941, 1_000)
-    assert str(found) == "941 of 1,000 dialogues (94%) end after exactly 30 turns"
 
 
 @pytest.mark.parametrize(

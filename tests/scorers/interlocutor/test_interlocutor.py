@@ -23,7 +23,6 @@ from interloq.records import INTERLOCUTOR, Turn
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.interlocutor.add_users import AddUsersJob, from_log
 from interloq.scorers.interlocutor.baselines import BASELINES, global_majority, label_of, private_majority, turn_index
-from interloq.scorers.interlocutor.continuity_labels import CONTINUED
 from interloq.scorers.interlocutor.model import InterlocutorModel
 from interloq.scorers.interlocutor.model_users import CARD, forget_user, warning, write_card
 from interloq.scorers.interlocutor.reader import JUDGE, REPLIER, USERS, SampleReader
@@ -251,16 +250,6 @@ def test_defaults_are_those_of_the_paper() -> None:
             epochs,
             64,
         )
-
-
-def test_the_aspect_decides_the_kind() -> None:
-    assert (Target(CONTINUED).kind, Target("overall").kind) == ("dcp", "interlocutor")
-
-
-def test_what_is_personal() -> None:
-    read = {each: InterlocutorReading(personal=each) for each in ("none", "token", "profile", "both")}
-    assert [name for name, each in read.items() if each.reads_tokens] == ["token", "both"]
-    assert [name for name, each in read.items() if each.reads_profiles] == ["profile", "both"]
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,6 @@ def test_chunks_do_not_matter(dcp_model: Path, monkeypatch: pytest.MonkeyPatch) 
     assert model.scores([]).shape == (0,)
 
 
-def test_ratings_have_the_scale_of_the_training(score_model: Path) -> None:
-    found = load(score_model, "interlocutor").scores(judged(10))
-    assert 2 < found.min() <= found.max() < 7
-
-
 def test_profiles_can_be_replaced(score_model: Path, dcp_model: Path, tmp_path: Path) -> None:
     own = load(score_model, "interlocutor")
     (tmp_path / "new.json").write_text(json.dumps({"zoe": "tea tea tea !"}))
@@ -50,14 +45,6 @@ def test_profiles_can_be_replaced(score_model: Path, dcp_model: Path, tmp_path: 
     assert other.scores(samples) != pytest.approx(own.scores(samples), abs=1e-7)
     with pytest.raises(InputError, match="the model reads no profiles; omit `profiles`"):
         load(dcp_model, profiles=str(tmp_path / "new.json"))
-
-
-def test_an_unknown_user_is_named(dcp_model: Path) -> None:
-    model = load(dcp_model)
-    with pytest.raises(InputError, match="know the user 'zoe'; it knows 2 users, such as 'ann', 'bob'; ids may be"):
-        model.check_user("zoe")
-    model.check_user("ann")
-    model.check_user("")
 
 
 def test_a_dialogue_longer_than_any_model_is_scored(dcp_model: Path) -> None:

@@ -71,19 +71,13 @@ def test_parts_without_samples_have_no_file(dialogues: Path, tmp_path: Path) -> 
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"train.jsonl", "test.jsonl", "samples.json"}
 
 
-def test_no_user_with_enough_conversations(dialogues: Path, tmp_path: Path) -> None:
+def test_sources_and_outputs_that_do_not_fit_are_refused(dialogues: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no user has 30 conversations; the most active user has 20"):
         continuity_file(SampleSource(dialogues), tmp_path / "out", SampleSelection())
     assert not (tmp_path / "out").exists()
-
-
-def test_profiles_of_nobody_are_refused(dialogues: Path, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text('{"profiles": {"ann": "I cook."}, "users": "kept"}')
     with pytest.raises(InputError, match="no profile belongs to a user of the samples"):
         continuity_file(SampleSource(dialogues, tmp_path / "p.json", NAMES), tmp_path / "out", SELECTION)
-
-
-def test_the_input_is_not_replaced(dialogues: Path) -> None:
     with pytest.raises(InputError, match="is also an input"):
         continuity_file(SampleSource(dialogues), dialogues, SELECTION)
 

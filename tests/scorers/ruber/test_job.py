@@ -66,14 +66,11 @@ def test_random_replies_depend_on_seed_and_example_alone(store: PairTokens) -> N
     assert (random_replies(rows, examples + len(rows), 0) != whole).mean() > 0.9
 
 
-def test_random_replies_are_even() -> None:
+def test_random_replies_are_even_and_a_lone_one_stands() -> None:
     """Every reply is drawn about as often: χ² over 50 replies stays below its 99.99 % point of 96."""
     rows = np.column_stack([np.arange(50), np.arange(50)]).astype(np.int32)
     counts = np.bincount(random_replies(rows, np.arange(50_000), 3), minlength=50)
     assert ((counts - 1000) ** 2 / 1000).sum() < 96
-
-
-def test_where_there_is_one_reply_only_it_stands() -> None:
     rows = np.array([[0, 9], [1, 9], [2, 9]], dtype=np.int32)
     assert random_replies(rows, np.arange(3), 0).tolist() == [9, 9, 9]
 

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
-from interloq.scorers.ruber.model import RuberNetwork, RuberScorer, quadratic
+from interloq.scorers.ruber.model import RuberNetwork, RuberScorer
 from interloq.scorers.ruber.settings import Unreferenced
 
 
@@ -21,16 +21,6 @@ def network(hidden: int = 5) -> RuberNetwork:
     torch.nn.init.normal_(made.matrix)
     made.double()
     return made
-
-
-def test_the_quadratic_feature_is_q_m_r() -> None:
-    rng = np.random.default_rng(0)
-    query, matrix, reply = rng.normal(size=(3, 4)), rng.normal(size=(4, 4)), rng.normal(size=(3, 4))
-    literal = [
-        [sum(q[i] * matrix[i, j] * r[j] for i in range(4) for j in range(4))] for q, r in zip(query, reply, strict=True)
-    ]
-    found = quadratic(*(torch.from_numpy(a) for a in (query, matrix, reply)))
-    assert found.tolist() == [pytest.approx(row) for row in literal]
 
 
 def test_the_score_is_the_sigmoid_of_the_perceptron() -> None:

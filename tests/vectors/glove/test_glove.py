@@ -29,14 +29,11 @@ def words_of(read: Corpus, size: int = 1000) -> list[list[str]]:
     ]
 
 
-def test_words_are_ranked_by_count_then_letters(tmp_path: Path) -> None:
+def test_words_are_ranked_by_count_then_letters_and_rare_ones_left_out(tmp_path: Path) -> None:
     read = corpus(["b a b", "c a d b", "e"], tmp_path, least=1)
     assert list(zip(read.words, read.counts, strict=True)) == [("b", 3), ("a", 2), ("c", 1), ("d", 1), ("e", 1)]
     assert (read.texts, read.tokens, read.distinct, read.duplicates) == (3, 8, 5, 0)
     assert Corpus.load(tmp_path) == read
-
-
-def test_rare_words_are_left_out_and_do_not_count_as_distance(tmp_path: Path) -> None:
     read = corpus(["a rare b", "b a"], tmp_path, least=2)
     assert read.words == ["a", "b"]
     assert words_of(read) == [["a", "b"], ["b", "a"]]

@@ -101,13 +101,10 @@ def test_withdrawing_and_forgetting_delete_what_a_person_entered(study: Database
         assert assign.next_item(connection, stored, other) is not None
 
 
-def test_each_role_may_more_than_the_one_before() -> None:
+def test_each_role_may_more_than_the_one_before_and_every_route_names_its_right() -> None:
     rights = [RIGHTS[role] for role in ("annotator", *ADMINISTRATORS)]
     assert all(less < more for less, more in pairwise(rights))
     assert set(ROUTES.values()) == RIGHTS["owner"]
-
-
-def test_every_route_of_administrators_names_its_right() -> None:
     assert {route.path for route in router.routes if isinstance(route, APIRoute)} == set(ROUTES)
 
 

@@ -2,17 +2,9 @@
 """Rubrics: what a language model is asked when it judges replies or whole dialogues, and how its answers are read.
 
 Files in English, Japanese and Chinese come with Interloq: `en`, `ja` and `zh` for replies, and `dialogue_en` … for
-dialogues. Your own rubric is a JSON file of the same format:
-
-    {"scale": [1, 5],
-     "dimensions": {"overall": "how good the reply is as the next turn"},
-     "single":  "Rate {dimension}: {definition}. {dialogue} Answer with one number from {lowest} to {highest}.",
-     "several": "Rate {definitions} {dialogue} Answer with a JSON object: keys {keys}, values {lowest} to {highest}.",
-     "pair":    "Compare {dimension}: {definition}. {dialogue} Answer with {answers}."}
-
-`single` asks for one number, `several` for one JSON object with several dimensions, `pair` compares two replies. A
-prompt that is not needed may be missing. The scale is two digits, so that every score is one token. The dialogue is
-inserted as a JSON object, so that no text in it can be mistaken for a part of the prompt.
+dialogues. Your own rubric is a JSON file of the same format (docs/metrics/llm_judge.md). The scale is two digits, so
+that every score is one token. The dialogue is inserted as a JSON object, so that no text in it can be mistaken for a
+part of the prompt.
 """
 
 from __future__ import annotations

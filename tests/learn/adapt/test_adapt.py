@@ -101,3 +101,21 @@ def test_the_tokenizer_loses_no_more_than_what_it_does_not_know(tmp_path: Path) 
     assert [tokenizer.convert_ids_to_tokens(ids)[i] for i in (0, 2, -1)] == ["[CLS]", "[SEP]", "[SEP]"]
     with pytest.raises(InputError, match="the pairs have no text"):
         train_word_pieces(list, tmp_path, vocabulary=200)
+
+
+# ---- settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (lambda: Adaptation(mask=0.0), "mask must be between 0 and 1"),
+        (lambda: Adaptation(batch=0), "batch must be above 0"),
+        (lambda: Adaptation(seed=-1), "seed must not be negative"),
+        (lambda: SmallEncoder(layers=0), "layers must be above 0"),
+        (lambda: SmallEncoder(dimensions=10, heads=4), "10 dimensions cannot be divided among 4 heads"),
+    ],
+)
+def test_settings_that_make_no_sense(settings: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        settings()
