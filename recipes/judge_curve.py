@@ -15,9 +15,9 @@ A judge must not know the ratings that it is tested on: `--judge SET=FOLDER` nam
 set. Other sets use `--start` (`ready`), and replies that it knows are counted. A number of ratings that leaves fewer
 than 90 replies for the test is omitted.
 
-The data folder has those of `rated_sets.py`: `grade`, `usr`, `multiref_dailydialog` and `fed`. With `ready`, encoding
-takes about a minute and each draw about a second on one core, so the three sets take MINUTES. The exit code is 0, or 2
-if data or models are missing.
+The data folder has those of `rated_sets.py`: `grade`, `usr`, `multiref_dailydialog` and `fed`. With `ready`, 50
+draws from the three sets take about 20 minutes on one core, one of which is for encoding. The exit code is 0, or 2 if
+data or models are missing.
 """
 
 from __future__ import annotations

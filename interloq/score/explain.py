@@ -179,6 +179,7 @@ class Explained:
     reason: str
     explanation: Explanation | None  # None if there is no score, or the metric cannot be broken down
     taken_apart: bool  # whether the metric can be
+    error: float | None = None  # expected absolute difference from people's judgment, if the metric knows it
     course: tuple[TurnScore, ...] = ()  # scores of the dialogue's replies so far, for metrics that follow a dialogue
 
     def facts(self) -> dict[str, Any]:
@@ -188,6 +189,7 @@ class Explained:
             "system": self.sample.system,
             "metric": self.metric,
             "score": self.score,
+            "expected_error": self.error,
             "reason": self.reason,
             "context": [turn.text for turn in self.sample.context],
             "response": self.sample.response,
@@ -251,7 +253,9 @@ def explain_file(
         return Explained(sample, name, None, reason, None, taken_apart)
     explanation = explain(inner, sample) if is_explained(inner) else None
     course = tuple(made.course(sample)) if isinstance(made, FollowingMetric) else ()
-    return Explained(sample, name, result.by_sample[sample.key], "", explanation, taken_apart, course)
+    errors = made.expected_errors([sample])
+    error = None if errors is None else float(errors[0])
+    return Explained(sample, name, result.by_sample[sample.key], "", explanation, taken_apart, error, course)
 
 
 def _find_sample(samples: Iterable[Sample], id: str, system: str | None, where: str) -> Sample:

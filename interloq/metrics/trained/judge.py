@@ -73,6 +73,10 @@ class Judge(ContextReply, name="judge"):
         scores: Array = self.network().scores(samples, self.aspect)
         return scores
 
+    def expected_errors(self, samples: Sequence[Sample]) -> Array | None:
+        errors: Array | None = self.network().errors(samples) if self.aspect == "overall" else None
+        return errors
+
     def trained_on(self, samples: Sequence[Sample]) -> int:
         """Return the number of samples whose ratings the judge may know: it was trained on their context and reply."""
         return int(self.network().trained_on(samples))

@@ -155,7 +155,7 @@ def test_the_judge_of_the_package_is_corrected_by_ratings(packaged: Path, tmp_pa
     assert mine.place == JudgeScorer.load(packaged).place
     assert mine.origin == "ready"
     samples = liking_questions(100, seed=7)
-    values = [sample.ratings[0].value for sample in samples]
+    values = np.array([sample.ratings[0].value for sample in samples], dtype=float)
     figures = []
     for judge in (JudgeScorer.load("ready", device="cpu"), mine):
         figures.append(np.corrcoef(judge.scores(samples, "overall"), values)[0, 1])
