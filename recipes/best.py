@@ -48,10 +48,13 @@ def measure(sets: Mapping[str, RatedSet], judge: str, referenced: str) -> Iterat
         if all(sample.references for sample in rated.samples):
             first, second = scores_of(rated, judge), scores_of(rated, referenced)
             both = scores_of(rated, f"best(judge={judge},referenced={referenced})")
-            figures = [np.nanmean(first), np.nanstd(first), np.nanmean(second), np.nanstd(second)]
-            figures += [_agreement(scores, rated.human) for scores in (first, second, both)]
-            found.append([float(figure) for figure in figures])
-            yield Figures(name, *found[-1])
+            figures: list[float] = []
+            for scores in (first, second):
+                figures += [float(np.nanmean(scores)), float(np.nanstd(scores))]
+            for scores in (first, second, both):
+                figures.append(_agreement(scores, rated.human))
+            found.append(figures)
+            yield Figures(name, *figures)
     if found:
         yield Figures("mean", *np.mean(found, axis=0).tolist())
 

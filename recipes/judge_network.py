@@ -41,7 +41,7 @@ def log(text: str) -> None:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Tokens of contexts and replies, and which context each reply belongs to; replies to one context are neighbours."""
+    """Tokens of contexts and replies, and each reply's context; replies to one context are neighbours."""
 
     contexts: Sequence[Tokens]
     replies: Sequence[Tokens]
@@ -152,7 +152,8 @@ class JudgeNetwork:
     def reset(self, tensors: Mapping[str, torch.Tensor] | None = None) -> None:
         """Load trained tensors, by default those that the network starts from.
 
-        A head of relevance alone becomes the start of every head. Updates of a lower rank fill the first rows or columns.
+        A head of relevance alone becomes the start of every head. Updates of a lower rank fill the first rows or
+        columns.
         """
         tensors = self.start if tensors is None else tensors
         with torch.no_grad():
@@ -212,7 +213,7 @@ class JudgeNetwork:
             replies[-1].append(pairs.replies[i])
         return shared_states(self.network, share_contexts(contexts, replies, self.subwords))
 
-    @torch.inference_mode()
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def score(self, pairs: Pairs, tokens: int = 2**16) -> NDArray[np.float32]:
         """Return the outputs of all replies."""
         self.network.eval()

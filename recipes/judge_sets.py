@@ -17,7 +17,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -158,17 +158,7 @@ def _file(data: Path, name: str) -> Path:
 
 
 def write_replies(replies: Iterable[RatedReply], path: Path) -> None:
-    objects_of_replies = []
-    for reply in replies:
-        objects_of_replies.append(
-            {
-                "set": reply.set,
-                "item": reply.item,
-                "context": list(reply.context),
-                "reply": reply.reply,
-                "ratings": dict(reply.ratings),
-            }
-        )
+    objects_of_replies = [{**asdict(reply), "context": list(reply.context)} for reply in replies]
     write_objects(path, objects_of_replies)
 
 

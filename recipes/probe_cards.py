@@ -74,6 +74,7 @@ SPECS = {
     "bert_ruber": "bert_ruber(model='bert_ruber')",
     "bertscore": f"bertscore(model='{ENCODER}')",
     "blend": f"blend(metrics=(chrf,{READY}))",
+    "contradiction": "contradiction(model='ready')",
     "dcp": "dcp(model='dcp')",
     "deep_am": f"deep_am(model='{ENCODER}')",
     "judge": "judge(model='judge')",

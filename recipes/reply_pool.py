@@ -27,11 +27,12 @@ from pathlib import Path
 
 import numpy as np
 from rated_sets import data_folder
-from ready import READY_LARGE, VARIANTS, exchange_log, thin_out
+from ready import VARIANTS, exchange_log, thin_out
 from ready_logs import write_objects
 
 from interloq import InterloqError, Sample, create
 from interloq.data.text.token_texts import TokenNumbering
+from interloq.learn.ready import READY_LARGE
 from interloq.retrieve.similar import near
 from interloq.score.perturb import PERTURBATIONS, perturb_replies
 from interloq.scorers.relevance.examples import Exchange

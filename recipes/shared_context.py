@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.pretrained import Subwords
-from interloq.scorers.relevance.job import RelevanceBatch, RelevanceJob, RelevanceTask, Stretches, _contexts
+from interloq.scorers.relevance.job import RelevanceBatch, RelevanceJob, RelevanceTask, _contexts
 
 CONTEXT, PADDING = 0, -1  # owners of tokens that belong to no reply
 ROUNDED = 16  # rows have a multiple of so many tokens
@@ -112,11 +112,11 @@ class SharedContextJob(RelevanceJob):
 
     def task(self, run: Any) -> RelevanceTask:
         made = super().task(run)
-        made.network.packing.enable = _not_packed
+        made.network.packing.enable = NotPacked  # type: ignore[method-assign, assignment]
         return SharedContextTask(made.network, made.exchanges, made.settings, made.subwords)
 
 
-class _not_packed:
+class NotPacked:
     """Stands in for the packing of a network."""
 
     def __init__(self, device: torch.device) -> None:

@@ -253,11 +253,11 @@ def relevance(args: argparse.Namespace) -> None:
         training=loop,
         source=read_stored_source(Path(args.examples)),
     )
-    facts = train(job, args.output, device=args.device, report=log, progress=_print_progress)
+    facts = train(job, args.output, device=args.device, report=log, progress=ProgressLines)
     log(f"true replies beat {facts['wins']}, dev {facts['best']}")
 
 
-class _print_progress:
+class ProgressLines:
     """Prints how far a training is every 200 batches."""
 
     def __init__(self, title: str, total: int | None) -> None:
@@ -270,9 +270,8 @@ class _print_progress:
         self.done += count
         self.calls += 1
         if self.calls % 200 == 0:
-            log(
-                f"{self.title}: {self.done:,} of {self.total}, {self.done / (time.monotonic() - self.begun):,.0f} per second"
-            )
+            rate = self.done / (time.monotonic() - self.begun)
+            log(f"{self.title}: {self.done:,} of {self.total}, {rate:,.0f} per second")
 
     def __exit__(self, *_: object) -> None:
         pass
@@ -282,11 +281,8 @@ def tune(args: argparse.Namespace) -> None:
     """Tune a teacher per fold and seed; keep its tensors, and its outputs for all rated replies."""
     settings, out = TeachSettings(steps=args.steps), Path(args.output)
     out.mkdir(parents=True, exist_ok=True)
-    spec, rated, pool = (
-        NetworkSpec.parse(args.network),
-        read_replies(Path(args.rated)),
-        Pool(Path(args.pool), None, args.contexts),
-    )
+    spec, rated = NetworkSpec.parse(args.network), read_replies(Path(args.rated))
+    pool = Pool(Path(args.pool), None, args.contexts)
     network = JudgeNetwork(spec, args.device)
     pairs = read_rated(network, rated)
     for fold in args.folds:
@@ -359,7 +355,7 @@ def describe_agreement(rated: Sequence[RatedReply], scores: NDArray[Any], names:
 def label(args: argparse.Namespace) -> None:
     """Keep the outputs of each fold's mean teacher for the replies of the pool."""
     spec, out = NetworkSpec.parse(args.network), Path(args.output)
-    pool = Pool(Path(args.pool), Path(args.bots) if args.bots else None, args.contexts)
+    pool = Pool(Path(args.pool), args.bots, args.contexts)
     for fold in args.folds:
         target = out / f"labels-{spec.name}-{fold}.npy"
         if target.exists():
@@ -387,9 +383,9 @@ BELOW = 0.25  # how far an attack stays below the reply that it is made from, in
 
 
 def teach_targets(pool: Pool, labels: Sequence[NDArray[Any]], rated: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
-    """Return the mean of the teachers' outputs, each with mean 0 and variance 1 on the pool, for pool and rated replies.
+    """Return the mean of the teachers' outputs for the replies of the pool, and then for the rated ones.
 
-    Attacks never gain.
+    Each teacher's outputs have mean 0 and variance 1 on the pool. Attacks never gain.
     """
     standard = []
     for of_pool, of_rated in zip(labels, rated, strict=True):
@@ -404,12 +400,9 @@ def teach_targets(pool: Pool, labels: Sequence[NDArray[Any]], rated: Sequence[ND
 
 
 def student(args: argparse.Namespace) -> None:
-    """Teach a student per fold and seed what the teachers say of pool and rated replies; keep its tensors and outputs."""
+    """Teach a student per fold and seed what the teachers say of replies; keep its tensors and outputs."""
     spec, out, settings = NetworkSpec.parse(args.network), Path(args.output), StudentSettings(epochs=args.epochs)
-    rated, pool = (
-        read_replies(Path(args.rated)),
-        Pool(Path(args.pool), Path(args.bots) if args.bots else None, args.contexts),
-    )
+    rated, pool = read_replies(Path(args.rated)), Pool(Path(args.pool), args.bots, args.contexts)
     network = JudgeNetwork(spec, args.device)
     pairs = read_rated(network, rated)
     every = pool.pairs(network) + pairs
@@ -460,8 +453,7 @@ def generate(args: argparse.Namespace) -> None:
     torch.manual_seed(0)
     asked: list[tuple[int, int, str]] = []
     for i, context in enumerate(pool.contexts):
-        for way in {i % WAYS, (i + 2) % WAYS}:
-            asked.append((way, i, prompt(tokenizer, context, way)))
+        asked += [(way, i, prompt(tokenizer, context, way)) for way in (i % WAYS, (i + 2) % WAYS)]
     asked.sort(key=lambda one: (one[0], len(one[2])))
     begun = time.monotonic()
     with Path(args.output).open("w", encoding="utf-8") as file:
@@ -490,7 +482,7 @@ def prompt(tokenizer: Any, context: Sequence[str], way: int) -> str:
     return "\n".join([*(f"{name}: {text}" for name, text in zip(names, turns, strict=True)), "B:"])
 
 
-@torch.inference_mode()
+@torch.inference_mode()  # type: ignore[untyped-decorator]
 def answers(model: Any, tokenizer: Any, prompts: Sequence[str], way: int) -> list[str]:
     """Return a reply to each prompt, cut at the first line and after its last complete sentence."""
     options: dict[str, Any] = {"do_sample": True, "temperature": 0.7 if way < 2 else 0.9, "top_p": 0.95}
@@ -542,7 +534,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name != "relevance":
             stage.add_argument("--pool", required=True, metavar="FILE")
         if name in ("label", "student"):
-            stage.add_argument("--bots", metavar="FILE")
+            stage.add_argument("--bots", type=Path, metavar="FILE")
         if name in ("tune", "student"):
             stage.add_argument("--rated", required=True, metavar="FILE")
             stage.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])

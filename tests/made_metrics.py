@@ -28,6 +28,7 @@ from tests.made_lm import tiny_bert, tiny_lm
 from tests.made_relevance import small_scorer
 from tests.made_ruber import random_scorer, topic_pairs
 from tests.metrics.made_contracts import Contract
+from tests.scorers.contradiction.made_pairs import small_contradiction_scorer
 from tests.scorers.interlocutor.made_models import small_model
 
 
@@ -105,8 +106,8 @@ def write_files() -> None:
     `letters` are vectors of single characters: all numbers are positive, so no reply points away from a reference and
     scores less than an empty one. Networks have random weights or are hardly trained: `scorer` and `bert_scorer` of
     RUBER, the encoders `bert` and `masked`, the language model `lm`, the scorers of relevance and form `judge` and
-    `form`, `rated`, learned from ratings, and the models of interlocutors `answers` and `ratings`. There are an index,
-    `replies`, with ratings of its replies, and a short rubric, `short.json`.
+    `form`, `clashing` of contradictions, `rated`, learned from ratings, and the models of interlocutors `answers` and
+    `ratings`. There are an index, `replies`, with ratings of its replies, and a short rubric, `short.json`.
     """
     known = sorted({letter for text in FOREIGN.values() for letter in text if not letter.isspace()} | {*ascii_letters})
     matrix = np.random.default_rng(0).random((len(known), 30), dtype=np.float32)
@@ -120,6 +121,7 @@ def write_files() -> None:
     Path("masked", BOUNDS).write_text('{"likelihood": [-8, -2]}')
     small_scorer(Path("made")).rename("judge")
     small_scorer(Path("made"), settings=dataclasses.replace(VALID, batch=32, reply=12)).rename("form")
+    small_contradiction_scorer(Path("pairs")).rename("clashing")
     small_judge(Path("people"), Path("judge")).rename("rated")
     small_model(Path("continuity"), epochs=1).rename("answers")
     small_model(Path("ratings_by_users"), aspect="overall", personal="both", epochs=1).rename("ratings")

@@ -15,6 +15,7 @@ from interloq.score.score_options import ExplainOptions
 from interloq.terminal.console import number, print_json, print_line, print_table
 
 if TYPE_CHECKING:
+    from interloq.metrics.metric import TurnClash
     from interloq.score.explain import Explanation, Order
 
 EXAMPLES = """\
@@ -23,7 +24,7 @@ EXAMPLES = """\
   interloq explain c17/bot samples.jsonl -m "bleu(level='sentence')" --json"""
 TURNS = 6  # last turns of the context that are shown
 SCORE_ONLY = (
-    "only bleu, delta_bleu (mode 'sentence'), dcp and interlocutor_score are explained in detail; "
+    "only bleu, delta_bleu (mode 'sentence'), dcp, interlocutor_score and contradiction are explained in detail; "
     "here are the score and its references"
 )
 
@@ -60,7 +61,7 @@ def print_explained(explained: Explained) -> None:
         speaker = f"{turn.speaker}: " if turn.speaker else ""
         print_line(f"context  {speaker}{turn.text}")
     print_line(f"reply    {sample.response}\n")
-    if not explained.course:
+    if not (explained.course or explained.clash):
         _print_references(explained.references())
     if explanation:
         for order in explanation.orders:
@@ -68,6 +69,8 @@ def print_explained(explained: Explained) -> None:
         _print_sum(explanation)
         _print_distrusted(explanation)
     _print_course(explained)
+    if explained.clash:
+        _print_clash(explained.clash, sample.response)
     if not explained.taken_apart:
         print_line(SCORE_ONLY)
 
@@ -140,6 +143,14 @@ def _print_course(explained: Explained) -> None:
         print_line(f"fell most at turn {fall[0].turn}, by {number(fall[1], 4)}")
     else:
         print_line("the score never fell")
+
+
+def _print_clash(clash: TurnClash, reply: str) -> None:
+    """Print the two turns that contradict each other most."""
+    who = "the same speaker" if clash.same else "the other speaker"
+    print_line(f"turn {clash.turn} ({who}) and the reply contradict each other with P = {number(clash.chance, 4)}:")
+    print_line(f"  {clash.text}")
+    print_line(f"  {reply}")
 
 
 def _print_distrusted(explained: Explanation) -> None:

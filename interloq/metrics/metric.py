@@ -36,6 +36,16 @@ class TurnScore:
     score: float | None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class TurnClash:
+    """The turn, counted from 0, that a reply contradicts most; `same` says whether the reply's speaker said it."""
+
+    turn: int
+    text: str
+    same: bool
+    chance: float
+
+
 class MetricLike(Protocol):
     """What a metric must have; `as_metric` adds the rest."""
 
@@ -251,6 +261,14 @@ class FollowingMetric(Protocol):
 
     def course(self, sample: Sample) -> Iterable[TurnScore]:
         """Return the scores of the replies in the sample's context, in order, and then of its own reply."""
+
+
+@runtime_checkable
+class ClashMetric(Protocol):
+    """A metric that compares the reply with each earlier turn, such as contradiction."""
+
+    def clash(self, sample: Sample) -> TurnClash | None:
+        """Return the turn that the reply contradicts most, None if the sample has no score."""
 
 
 @runtime_checkable

@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
-from interloq.metrics.metric import FollowingMetric, PipelineMetric, TurnScore, as_metric
+from interloq.metrics.metric import ClashMetric, FollowingMetric, PipelineMetric, TurnClash, TurnScore, as_metric
 from interloq.metrics.overlap.bleu import Bleu
 from interloq.metrics.overlap.delta_bleu import DeltaBleu
 from interloq.metrics.overlap.ngrams import ngrams
@@ -181,6 +181,7 @@ class Explained:
     taken_apart: bool  # whether the metric can be
     error: float | None = None  # expected absolute difference from people's judgment, if the metric knows it
     course: tuple[TurnScore, ...] = ()  # scores of the dialogue's replies so far, for metrics that follow a dialogue
+    clash: TurnClash | None = None  # the turn that the reply contradicts most, for metrics that look for one
 
     def facts(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -203,6 +204,8 @@ class Explained:
             fall = largest_fall(self.course)
             facts["course"] = [asdict(turn_score) for turn_score in self.course]
             facts["fell_most"] = fall[0].turn if fall else None
+        if self.clash:
+            facts["clash"] = asdict(self.clash)
         return facts
 
     def references(self) -> list[dict[str, Any]]:
@@ -226,8 +229,8 @@ def explain_file(
     """Explain the score of the sample with this id.
 
     Only bleu and delta_bleu can be broken down, alone or within a pipeline such as vbleu. Metrics with a `course`, such
-    as dcp, also give the scores of the dialogue's earlier replies; for other metrics, only the score is given. `-` is
-    standard input.
+    as dcp, also give the scores of the dialogue's earlier replies, and contradiction gives the turn that the reply
+    contradicts most; for other metrics, only the score is given. `-` is standard input.
     """
     if Path(id).is_file() and str(samples) != "-" and not Path(samples).exists():
         raise InputError(
@@ -236,7 +239,7 @@ def explain_file(
     label, written = split_label(options.metric)
     made = as_metric(written)
     inner = made.metric() if isinstance(made, PipelineMetric) else made  # in vbleu, the metric after rating
-    taken_apart = is_explained(inner) or isinstance(made, FollowingMetric)
+    taken_apart = is_explained(inner) or isinstance(made, FollowingMetric | ClashMetric)
     records = reading.read(samples)
     if taken_apart:
         sample = _find_sample(records, id, options.system, str(samples))
@@ -253,9 +256,10 @@ def explain_file(
         return Explained(sample, name, None, reason, None, taken_apart)
     explanation = explain(inner, sample) if is_explained(inner) else None
     course = tuple(made.course(sample)) if isinstance(made, FollowingMetric) else ()
+    clash = made.clash(sample) if isinstance(made, ClashMetric) else None
     errors = made.expected_errors([sample])
     error = None if errors is None else float(errors[0])
-    return Explained(sample, name, result.by_sample[sample.key], "", explanation, taken_apart, error, course)
+    return Explained(sample, name, result.by_sample[sample.key], "", explanation, taken_apart, error, course, clash)
 
 
 def _find_sample(samples: Iterable[Sample], id: str, system: str | None, where: str) -> Sample:

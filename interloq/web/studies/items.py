@@ -18,7 +18,7 @@ from typing import Any
 
 from interloq.data.records.jsonl import to_json
 from interloq.errors import InputError, count
-from interloq.metrics.metric_names import direction
+from interloq.metrics.metric_names import about_sets, direction
 from interloq.records import Dialogue, Key, Sample, SampleKeys, Score, Turn, format_key
 from interloq.signature import fingerprint
 
@@ -218,9 +218,9 @@ def disagreement(metrics: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]
 
 
 def turn_upwards(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
-    """Return scores for which larger is better; none for a metric without a known direction."""
+    """Return scores for which larger is better; none for a metric of sets or without a known direction."""
     way = direction(metric)
-    if way == "neither":
+    if way == "neither" or about_sets(metric):
         return {}
     sign = -1 if way == "lower" else 1
     return {key: sign * value for key, value in values.items() if value is not None}

@@ -88,6 +88,13 @@ def test_items_on_which_metrics_disagree_come_first() -> None:
     assert [round(item.priority, 3) for item in found] == [0.0, 33.333, 33.333]
 
 
+def test_a_metric_of_whole_sets_disagrees_with_none() -> None:
+    items = rate_items(replies(3, ["owl"]))
+    scores = [Score(f"secret-id-{i}", "distinct", float(i)) for i in range(3)]
+    scores += [Score(f"secret-id-{i}", "judge(model='ready')", -float(i)) for i in range(3)]
+    assert [item.priority for item in with_scores(items, scores)] == [0, 0, 0]
+
+
 def test_one_metric_alone_is_watched_without_priorities() -> None:
     items = rate_items(replies(1))
     (found,) = with_scores(items, [Score("secret-id-0", "bleu", 1.0, system="secret-owl")])

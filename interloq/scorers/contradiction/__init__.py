@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scorer `contradiction`: does a reply contradict an earlier turn?"""
