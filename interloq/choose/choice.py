@@ -59,6 +59,7 @@ class Choice(Tabular):
     unit: str = "sample"
     excluded: Mapping[str, str] = field(default_factory=dict)  # metrics that are not candidates, and why
     notes: tuple[str, ...] = ()
+    next_steps: tuple[str, ...] = ()
 
     @property
     def best(self) -> Candidate:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +25,15 @@ from interloq.metrics import metric_names
 from interloq.metrics.metric import Metric, SetMetric
 from interloq.play.samples import samples as samples_of
 from interloq.records import Dialogue, Sample, Score
-from interloq.score.default_metrics import Defaults, default_metrics, length_metric
+from interloq.score.default_metrics import (
+    FEWEST_TO_LEARN,
+    READ,
+    Defaults,
+    default_metrics,
+    is_english,
+    learning_step,
+    length_metric,
+)
 from interloq.score.evaluate import evaluate_all
 from interloq.score.parse_metrics import choose as chosen_metrics
 from interloq.score.parse_metrics import refuse_functions
@@ -71,6 +80,8 @@ def choose_file(
     notes = (*choice.notes, *(note.text for note in selection.notes()), *scored.notes)
     signature = choice.signature.with_parts({"normalise": options.normalise, **selection.facts()})
     choice = replace(choice, excluded={**choice.excluded, **scored.excluded}, notes=notes, signature=signature)
+    if kind == "samples" and str(path) != "-" and choice.samples >= FEWEST_TO_LEARN and is_english(scored.items[:READ]):
+        choice = replace(choice, next_steps=(learning_step(shlex.quote(str(path))),))
     if output:
         write_json(output, choice.to_file())
     return choice

@@ -76,6 +76,8 @@ def print_choice(choice: Choice, output: str | None) -> None:
         console.print_line(f"run it: interloq score REPLIES -m @{output}")
     else:
         console.print_line("keep it: add -o chosen.json")
+    for step in choice.next_steps:
+        console.print_line(f"next: {step}")
     console.print_line(f"\nfor a paper: {paper(choice)}\n")
     console.print_signatures(choice.signature)
 

@@ -51,6 +51,8 @@ def print_explained(explained: Explained) -> None:
     sample, explanation = explained.sample, explained.explanation
     name = f"{sample.id} ({sample.system})" if sample.system else sample.id
     score = f"unscored: {explained.reason}" if explained.reason else number(explained.score, 4)
+    if explained.error is not None:
+        score += f" ± {number(explained.error, 4)} (expected error)"
     print_line(f"{name}: {explained.metric} = {score}\n")
     earlier = len(sample.context) - TURNS
     if earlier > 0:

@@ -161,6 +161,10 @@ class Metric(Component, kind="metric"):
         """Return the number of the samples whose ratings its network was trained on."""
         return 0
 
+    def expected_errors(self, samples: Sequence[Sample]) -> Array | None:  # noqa: ARG002
+        """Return the expected absolute difference of each score from people's; None if it is unknown."""
+        return None
+
     def unknown_judges(self, samples: Sequence[Sample]) -> int:  # noqa: ARG002
         """Return the number of the samples judged by users whom its model does not know, although it knows others."""
         return 0

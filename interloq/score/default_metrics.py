@@ -24,6 +24,7 @@ from interloq.score.checks import Checks
 JUDGE, BERTSCORE = f"judge(model='{READY}')", f"bertscore(model='{SENTENCE_ENCODER}')"
 DIALOGUE_JUDGE = f"judge(model='{READY}',aspect='dialogue')"
 FEWEST_RATED = 20  # samples to choose a metric by
+FEWEST_TO_LEARN = 50  # samples to learn a judge from
 READ = 1000  # samples whose language is looked at
 
 
@@ -131,6 +132,11 @@ def quote_spec(spec: str) -> str:
     return shlex.quote(spec)
 
 
+def learning_step(path: str) -> str:
+    """Return the command that learns a judge from rated samples, with its purpose."""
+    return f"a judge that learns from these ratings: interloq train judge {path} -o mine"
+
+
 def next_steps(path: str, samples: Sequence[Sample], metric: str) -> Iterator[str]:
     """Yield the commands that these samples allow, with the purpose of each; `metric` is a metric that scores them."""
     path, metric = shlex.quote(path), quote_spec(metric)
@@ -140,6 +146,8 @@ def next_steps(path: str, samples: Sequence[Sample], metric: str) -> Iterator[st
         most_references = max(most_references, len(sample.references))
     if rated >= FEWEST_RATED:
         yield f"which metric agrees with your raters: interloq choose {path}"
+        if rated >= FEWEST_TO_LEARN and is_english(samples[:READ]):
+            yield learning_step(path)
     elif rated:
         scores = f"interloq score {path} -m {metric} -o scores.jsonl"
         yield f"does it agree with your raters: {scores} && interloq meta scores.jsonl --samples {path}"

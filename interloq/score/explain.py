@@ -179,6 +179,7 @@ class Explained:
     reason: str
     explanation: Explanation | None  # None if there is no score, or the metric cannot be broken down
     taken_apart: bool  # whether the metric can be
+    error: float | None = None  # expected absolute difference from people's judgment, if the metric knows it
     course: tuple[TurnScore, ...] = ()  # scores of the dialogue's replies so far, for metrics that follow a dialogue
     clash: TurnClash | None = None  # the turn that the reply contradicts most, for metrics that look for one
 
@@ -189,6 +190,7 @@ class Explained:
             "system": self.sample.system,
             "metric": self.metric,
             "score": self.score,
+            "expected_error": self.error,
             "reason": self.reason,
             "context": [turn.text for turn in self.sample.context],
             "response": self.sample.response,
@@ -255,7 +257,9 @@ def explain_file(
     explanation = explain(inner, sample) if is_explained(inner) else None
     course = tuple(made.course(sample)) if isinstance(made, FollowingMetric) else ()
     clash = made.clash(sample) if isinstance(made, ClashMetric) else None
-    return Explained(sample, name, result.by_sample[sample.key], "", explanation, taken_apart, course, clash)
+    errors = made.expected_errors([sample])
+    error = None if errors is None else float(errors[0])
+    return Explained(sample, name, result.by_sample[sample.key], "", explanation, taken_apart, error, course, clash)
 
 
 def _find_sample(samples: Iterable[Sample], id: str, system: str | None, where: str) -> Sample:

@@ -53,6 +53,14 @@ def test_the_chosen_metric_can_be_scored(files: Path) -> None:
     assert [by_system[""].metric for by_system in scored.results] == [f"chosen={choice.spec}", "length"]
 
 
+def test_enough_ratings_to_learn_from(files: Path) -> None:
+    assert choose_fast("rated.jsonl", ["chrf"]).next_steps == ()
+    english = (Turn("how was it for you?"), Turn("and what did you do there?"))
+    write("more.jsonl", [replace(sample, context=(*english, *sample.context)) for sample in rated(60)], kind="samples")
+    (step,) = choose_fast("more.jsonl", ["chrf"]).next_steps
+    assert step.endswith("interloq train judge more.jsonl -o mine")
+
+
 def test_systems_are_excluded_and_leaks_are_noted(files: Path) -> None:
     copies = [Sample(f"c{i}", f"context {i}", REFERENCE, [REFERENCE], "human", [5.0]) for i in range(9)]
     write("rated.jsonl", [*rated(), *copies], kind="samples")

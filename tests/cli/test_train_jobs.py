@@ -58,4 +58,15 @@ def test_no_folder_is_left_where_a_judge_cannot_be_trained(
     assert not Path("judge").exists()
 
 
+def test_a_judge_of_ones_own_starts_from_the_one_of_the_package(folder: Path, capsys: Captured) -> None:
+    write_sets(folder, 60)
+    assert main(["train", "judge", "rated0.jsonl", "-o", "mine"]) == 0
+    out = capsys.readouterr().out
+    assert "overall: 60 replies of 1 set" in out
+    assert "ready (overall)" in out
+    assert "95 % interval of the difference" in out
+    assert main(["score", "rated0.jsonl", "-m", "judge(model='mine')", "--bootstrap", "0"]) == 0
+    assert "all 60 replies are among those judge learned from" in capsys.readouterr().out
+
+
 # ---- ruber -----------------------------------------------------------------------------------------------------------

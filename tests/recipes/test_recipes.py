@@ -33,6 +33,7 @@ from tests.recipes.test_ready import write_restricted, write_sets_and_logs
         ("few_labels", "--data nowhere", "nowhere"),
         ("judge", "", "set INTERLOQ_DATA"),
         ("judge", "--data nowhere", "no grade in"),
+        ("judge_curve", "", "set INTERLOQ_DATA"),
         ("rater_logs", "--data . --work work", "no log 'self_dialogue'"),
         ("relevance", "", "set INTERLOQ_DATA"),
         ("relevance", "--data nowhere", "no grade in"),

@@ -126,6 +126,9 @@ def test_next_steps_are_those_the_samples_allow() -> None:
     assert choose.endswith("interloq choose f.jsonl")
     assert compare.endswith("f.jsonl f.jsonl --old-system 'one bot' --new-system two -m 'bleu(order=2)'")
     assert "interloq meta scores.jsonl --samples f.jsonl" in next(next_steps("f.jsonl", rated[:3], "chrf"))
+    english = [Sample(f"{i}", ENGLISH, "I like to read.", ["a", "b"], ratings=[Rating(1.0)]) for i in range(50)]
+    _, learn = next_steps("my file.jsonl", english, "chrf")
+    assert learn.endswith("interloq train judge 'my file.jsonl' -o mine")
     *_, compare = next_steps("f.jsonl", rated, JUDGE)
     assert shlex.split(compare)[-1] == 'judge(model="ready")'
     assert create(shlex.split(compare)[-1]) == create(JUDGE)

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from interloq.statistics.ridge import STRENGTHS, RatedStates, heads, learn_head, ranks, score_held_out, spearman
+from interloq.statistics.ridge import (
+    SHRINKAGE,
+    STRENGTHS,
+    Head,
+    RatedStates,
+    heads,
+    learn_correction,
+    learn_head,
+    ranks,
+    score_held_out,
+    spearman,
+)
 
 
 def make_states(*sizes: int, dimensions: int = 6, noise: float = 0.5, seed: int = 0) -> RatedStates:
@@ -92,3 +104,56 @@ def test_constant_states_have_no_correlation() -> None:
     head = learn_head(replace(rated, states=np.ones_like(rated.states)))
     assert np.isnan([head.spearman, *head.ci]).all()
     assert head(np.ones((1, 6))) == pytest.approx([0.0], abs=1e-9)
+
+
+def _fifths(rated: RatedStates) -> list[Any]:
+    return [rated.contexts % 5 == k for k in range(5)]
+
+
+HALF = Head(np.array([2.0, 0, 0, 0, 0, 0]), 5.0, np.inf)  # knows one of the two dimensions that ratings depend on
+
+
+def test_a_head_is_corrected_by_ratings() -> None:
+    rated = make_states(120)
+    learned = learn_correction(rated, HALF)
+    folds = [spearmanr(rated.states[part, 0], rated.targets[part]).statistic for part in _fifths(rated)]
+    assert learned.before == pytest.approx(np.mean(folds))
+    assert learned.is_better
+    assert learned.after > learned.before + 0.1
+    low, high = learned.difference
+    assert 0 < low < learned.after - learned.before < high
+    head = learned.head
+    assert head.spearman == learned.after
+    assert head.strength in [k * 6 / 120 for k in SHRINKAGE]
+    scores = HALF(rated.states)
+    slope, _ = np.polyfit(scores, rated.targets, 1)
+    unexplained = replace(rated, targets=rated.targets - slope * (scores - scores.mean()))
+    (own,) = heads(unexplained, [head.strength])
+    wanted = slope * (scores - scores.mean()) + own(rated.states)
+    assert head(rated.states) == pytest.approx(wanted, abs=1e-4)
+
+
+def test_its_figure_is_from_replies_that_it_was_not_learned_from() -> None:
+    """With more dimensions than replies any ratings can be learned by heart, and correlate with nothing held out."""
+    rated = make_states(60, dimensions=200)
+    noise = replace(rated, targets=np.random.default_rng(1).permutation(rated.targets))
+    assert abs(learn_correction(noise, Head(np.ones(200), 0.0, np.inf)).after) < 0.25
+
+
+def test_a_head_that_ratings_do_not_improve_is_only_scaled() -> None:
+    rated = make_states(60, dimensions=100)
+    best = Head(np.array([1.0, -1, *np.zeros(98)]), 0.0, np.inf)
+    learned = learn_correction(rated, best)
+    assert not learned.is_better
+    assert learned.head.spearman == learned.before >= learned.after
+    scores = learned.head(rated.states)
+    assert np.argsort(scores).tolist() == np.argsort(best(rated.states)).tolist()
+    slope, middle = np.polyfit(scores, rated.targets, 1)
+    assert (slope, middle) == pytest.approx((1, 0), abs=1e-4), "scores are expected ranks"
+    against = learn_correction(replace(rated, targets=-rated.targets), best)
+    assert against.is_better or np.ptp(against.head(rated.states)) < 1e-3, "nothing is expected of such scores"
+
+
+def test_two_contexts_are_enough_for_a_correction() -> None:
+    rated = make_states(4)
+    assert np.isfinite(learn_correction(rated, HALF).head.weights).all()

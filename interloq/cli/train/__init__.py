@@ -37,6 +37,7 @@ EXAMPLES = """\
   interloq train relevance dialogues.jsonl.zst pairs.jsonl.zst -o relevance/ --without samples.jsonl
   interloq train dcp continuity/ -o dcp/
   interloq train interlocutor rated/ --aspect impression -o score/
+  interloq train judge rated.jsonl -o mine/
   interloq train judge rated.jsonl more.jsonl --scorer relevance -o judge/
   interloq train judge rated.jsonl more.jsonl --scorer relevance --tune -o tuned/
   interloq train reliability rated.jsonl --metric bleu_star -o reliability/

@@ -31,8 +31,7 @@ class Judge(ContextReply, name="judge"):
     needs = Needs(
         context=True,
         fields={
-            "model": "a trained judge, or 'ready' with interloq[ready]; "
-            "make one: interloq train judge RATED --scorer FOLDER -o FOLDER"
+            "model": "a trained judge, or 'ready' with interloq[ready]; make one: interloq train judge RATED -o FOLDER"
         },
         extra="ready|encoder",
     )
@@ -73,6 +72,10 @@ class Judge(ContextReply, name="judge"):
     def network_scores(self, samples: Sequence[Sample]) -> Array:
         scores: Array = self.network().scores(samples, self.aspect)
         return scores
+
+    def expected_errors(self, samples: Sequence[Sample]) -> Array | None:
+        errors: Array | None = self.network().errors(samples) if self.aspect == "overall" else None
+        return errors
 
     def trained_on(self, samples: Sequence[Sample]) -> int:
         """Return the number of samples whose ratings the judge may know: it was trained on their context and reply."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training of the scorer `judge` on a frozen network: encode every rated reply, then fit one head per aspect.
 
+If it starts from another judge, the heads of that judge are corrected; otherwise heads are learned from nothing.
+
 Each file is one set of rated replies. Encoding takes the longest: states are written in batches to `<folder>/work`, and
 an interrupted job resumes after the last complete batch.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,21 +20,22 @@ import numpy as np
 import torch
 
 from interloq.data.files.appended import Appended
-from interloq.data.files.opening import reading_saved
+from interloq.data.files.opening import read_json, reading_saved
 from interloq.data.progress import Progress
+from interloq.errors import InputError, count
 from interloq.learn.job import Curve, Job, Run
-from interloq.learn.ready import PACKAGED, scorer_folder
+from interloq.learn.ready import JUDGES, PACKAGED, READY, READY_LARGE, scorer_folder
 from interloq.learn.settings import Training
-from interloq.learn.store import read_facts, save_model
+from interloq.learn.store import FACTS, read_facts, save_model
 from interloq.records import Sample
 from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
-from interloq.scorers.judge.model import KIND, pair_hash, texts_of
+from interloq.scorers.judge.model import KIND, JudgeEnsemble, JudgeScorer, load_judge, pair_hash, texts_of
 from interloq.scorers.judge.rated import RatedSets
 from interloq.scorers.judge.settings import JudgeSettings, Network
 from interloq.scorers.relevance.model import RelevanceScorer, signature_of
 from interloq.signature import signature as signed
-from interloq.statistics.ridge import Head, RatedStates, learn_head
+from interloq.statistics.ridge import Head, RatedStates, learn_correction, learn_head
 
 STATES = "states.f32"
 BATCH = 1024  # replies encoded at a time: the most work that a kill loses
@@ -65,6 +68,62 @@ class StartingScorer:
         with reading_saved(scorer_folder(self.name)):
             return signature_of(self.facts)
 
+    def describe(self) -> dict[str, str]:
+        """Return facts by which a judge finds the network."""
+        return {"place": self.place, "signature": self.signature}
+
+    def load(self, device: str) -> RelevanceScorer:
+        """Load the network."""
+        return RelevanceScorer.load(self.name, device=device)
+
+    def trained_on(self, samples: Sequence[Sample]) -> int:  # noqa: ARG002
+        """Return the number of samples whose ratings it knows."""
+        return 0
+
+    def learn(self, aspect: str, rated: RatedStates) -> tuple[Head, dict[str, Any]]:  # noqa: ARG002
+        """Return the head of an aspect, and further facts about it."""
+        return learn_head(rated), {}
+
+
+class StartingJudge(StartingScorer):
+    """The judge that another one starts from, by its folder or the name of a packaged one."""
+
+    @cached_property
+    def judge(self) -> JudgeScorer:
+        """Its heads; its network is loaded when it is used."""
+        judge = load_judge(self.name)
+        if isinstance(judge, JudgeEnsemble):
+            raise InputError(f"{self.name} has several networks", hint=f"start from {READY} or {READY_LARGE}")
+        return judge
+
+    @property
+    def signature(self) -> str:
+        return f"{KIND}-{self.judge.facts['weights']}-{self.judge.facts['scorer']['signature']}"
+
+    def describe(self) -> dict[str, str]:
+        network = self.judge.facts["scorer"]
+        if network.get("kind") == KIND:  # the network of a third judge, where it started
+            return dict(network)
+        place = self.name if self.name in JUDGES else str(Path(self.name).resolve())
+        return {"place": place, "kind": KIND, "signature": str(network["signature"]), "from": self.judge.origin}
+
+    def trained_on(self, samples: Sequence[Sample]) -> int:
+        return self.judge.trained_on(samples)
+
+    def load(self, device: str) -> RelevanceScorer:
+        return replace(self.judge, device=device).relevance
+
+    def learn(self, aspect: str, rated: RatedStates) -> tuple[Head, dict[str, Any]]:
+        """Return the corrected head of the aspect, or of `overall` or the first aspect if the judge lacks it."""
+        aspects = [learned["aspect"] for learned in self.judge.facts["aspects"]]
+        start = next(name for name in (aspect, "overall", aspects[0]) if name in aspects)
+        row = self.judge.row(start)
+        learned = learn_correction(rated, Head(self.judge.weights[row], float(self.judge.offsets[row]), np.inf))
+        return learned.head, {
+            "start": {"judge": self.name, "aspect": start, "spearman": learned.before},
+            "corrected": {"used": learned.is_better, "spearman": learned.after, "difference": list(learned.difference)},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class LearnedAspect:
@@ -73,6 +132,7 @@ class LearnedAspect:
     aspect: str
     rated: RatedStates
     head: Head
+    more: dict[str, Any]
 
     def describe(self) -> dict[str, Any]:
         """Return the facts about it."""
@@ -83,6 +143,7 @@ class LearnedAspect:
             "strength": self.head.strength,
             "spearman": self.head.spearman,
             "ci": list(self.head.ci),
+            **self.more,
         }
 
 
@@ -113,7 +174,10 @@ class FrozenJudgeJob(Job[Any]):
     def prepare(self, run: Run) -> None:
         run.report(self.rated.summary)
         self.rated.all_ratings(self.settings.least, run.report)  # before encoding: there may be nothing to learn
-        relevance = RelevanceScorer.load(self.scorer.name, device=run.device)
+        if known := self.scorer.trained_on(self.rated.samples):
+            start = f"the training of {self.scorer.name}, whose correlation is overstated"
+            run.report(f"{count(known, 'reply', 'replies')} of these were in {start}")
+        relevance = self.scorer.load(run.device)
         with contextlib.closing(Appended(run.work / STATES)) as file:
             _encode(self.rated.samples, file, relevance, run.progress)
 
@@ -123,7 +187,7 @@ class FrozenJudgeJob(Job[Any]):
         for aspect, ratings in rated.all_ratings(self.settings.least, lambda _: None).items():
             which = ratings.which
             known = RatedStates(states[which], ratings.targets, rated.sets[which], rated.contexts[which])
-            aspects.append(LearnedAspect(aspect, known, learn_head(known)))
+            aspects.append(LearnedAspect(aspect, known, *self.scorer.learn(aspect, known)))
         return aspects
 
     def fit(self, task: list[LearnedAspect], run: Run) -> Curve:  # noqa: ARG002
@@ -135,7 +199,7 @@ class FrozenJudgeJob(Job[Any]):
         return {
             "kind": self.kind,
             "signature": str(signed(self.settings, **parts)),
-            "scorer": {"place": self.scorer.place, "signature": scorer},
+            "scorer": self.scorer.describe(),
             "aspects": [aspect.describe() for aspect in task],
         }
 
@@ -146,8 +210,13 @@ class FrozenJudgeJob(Job[Any]):
 
 def from_log(log: TrainingLog, given: Network, settings: JudgeSettings) -> FrozenJudgeJob:
     """Return the job of `interloq train judge`."""
-    scorer = StartingScorer(given.scorer)
+    scorer = StartingJudge(given.scorer) if _is_judge(given.scorer) else StartingScorer(given.scorer)
     return FrozenJudgeJob(log=log, scorer=scorer, settings=settings, source=log.fingerprint)
+
+
+def _is_judge(name: str) -> bool:
+    path = Path(name) / FACTS
+    return name in JUDGES or (path.is_file() and read_json(path).get("kind") == KIND)
 
 
 def judge_tensors(heads: Sequence[Head], hashes: Iterable[int]) -> dict[str, torch.Tensor]:

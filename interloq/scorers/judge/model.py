@@ -84,9 +84,7 @@ class JudgeScorer(Heads):
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
             weights, offsets, pairs = _read_heads(facts, tensors)
-            place, error = str(facts["scorer"]["place"]), None
-            if place not in PACKAGED:  # a network within the folder moves with it
-                place = str(folder / place)
+            place, error = _find_network(folder, facts), None
             if "error_weights" in tensors:
                 error = torch.cat([tensors["error_weights"], tensors["error_offset"].reshape(1)]).double().numpy()
                 if error.shape != (weights.shape[1] + 1,):
@@ -182,6 +180,17 @@ def load_judge(folder: str | Path, *, scorer: str | None = None, device: str = "
     if scorer is not None:
         raise InputError("a judge with several networks has no `scorer`", hint="omit it", where=str(folder))
     return JudgeEnsemble.load(folder, device=device)
+
+
+def _find_network(folder: Path, facts: Mapping[str, Any]) -> str:
+    """Return the place of a judge's relevance network, which may be the network of another judge."""
+    place = str(facts["scorer"]["place"])
+    if facts["scorer"].get("kind") == KIND:
+        folder = judge_folder(place)
+        place = str(read_facts(folder, kind=KIND)["scorer"]["place"])
+    if place in PACKAGED:
+        return place
+    return str(folder / place)  # a network within the folder moves with it
 
 
 def _read_heads(facts: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> tuple[Floats, Floats, frozenset[int]]:

@@ -22,10 +22,10 @@ class Network:
     """The network that a judge starts from, and whether it learns too."""
 
     scorer: str = option(
-        "",
-        "folder of a trained relevance scorer, or a packaged one: ready, ready-large",
+        "ready",
+        "start from this judge: ready, ready-large or a folder; or from the folder of a relevance scorer; with --tune, "
+        "from a relevance scorer: a folder, ready or ready-large",
         path=True,
-        required=True,
         metavar="FOLDER",
     )
     tune: bool = option(False, "fine-tune the network itself on one aspect, instead of heads on its frozen states")
@@ -59,20 +59,29 @@ def _result(facts: Facts, _: list[Facts]) -> str:
 def _format_aspect(aspect: Facts) -> str:
     """Return the result of one aspect in words."""
     learned = f"{count(aspect['replies'], 'reply', 'replies')} of {count(aspect['sets'], 'set')}"
-    if "strength" in aspect:
+    if aspect.get("corrected", {"used": "strength" in aspect})["used"]:
         learned += f", λ {aspect['strength']:g}"
     held_out = "held-out replies"
     if "held_out" in aspect:
         held_out = f"{aspect['held_out']:,} {held_out}"
     low, high = map(_number, aspect["ci"])
-    return f"{aspect['aspect']}: {learned}; Spearman on {held_out} {_number(aspect['spearman'])} [{low}, {high}]"
+    text = f"{aspect['aspect']}: {learned}; Spearman on {held_out} {_number(aspect['spearman'])} [{low}, {high}]"
+    if "start" not in aspect:
+        return text
+    start, corrected = aspect["start"], aspect["corrected"]
+    low, high = map(_number, corrected["difference"])
+    judge, interval = f"{start['judge']} ({start['aspect']})", f"95 % interval of the difference [{low}, {high}]"
+    if corrected["used"]:
+        return f"{text}; {judge} alone {_number(start['spearman'])}, {interval}"
+    reached = _number(corrected["spearman"])
+    return f"{text} by {judge}, which is kept: learning from these ratings did not help ({reached}, {interval})"
 
 
 def _number(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.3f}"
 
 
-SUMMARY = "a scorer of replies from people's ratings, on a relevance scorer"
+SUMMARY = "a scorer of replies from people's ratings"
 READS = "samples with ratings; each file is one set"
 TUNED = Trainable(
     SUMMARY,

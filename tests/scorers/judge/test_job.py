@@ -2,19 +2,24 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from interloq import InputError, Rating, Sample, write
 from interloq.learn import ready
 from interloq.learn.job import train
-from interloq.learn.store import load_model
+from interloq.learn.store import load_model, save_model
+from interloq.metrics.trained.judge import Judge
+from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.judge import job
+from interloq.scorers.judge.job import from_log
 from interloq.scorers.judge.model import JudgeScorer
-from interloq.scorers.judge.settings import JudgeSettings
+from interloq.scorers.judge.settings import JudgeSettings, Network
 from interloq.scorers.relevance.model import RelevanceScorer
 from tests.made_judge import judge_job, rated, write_sets
 
@@ -118,10 +123,79 @@ def test_ratings_that_nothing_can_be_learned_from(
     assert not (tmp_path / "out" / "work" / job.STATES).exists(), "nothing was encoded, so other settings may follow"
 
 
-def test_the_scorer_of_the_package_is_stored_by_its_name(
+def liking_questions(n: int, seed: int, aspect: str = "overall") -> list[Sample]:
+    """Replies that are rated higher if they are questions."""
+    samples = []
+    for sample in rated(n, seed=seed):
+        value = 3 * ("?" in sample.response) + sum(rating.value or 0 for rating in sample.ratings) / 2
+        samples.append(replace(sample, ratings=(Rating(value, "me", aspect),)))
+    return samples
+
+
+@pytest.fixture
+def packaged(scorer: Path, judge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A judge in place of the one of the package."""
+    folder = shutil.copytree(judge, tmp_path / "packaged")
+    monkeypatch.setitem(ready.JUDGES, "ready", folder)
+    return folder
+
+
+def test_the_judge_of_the_package_is_corrected_by_ratings(packaged: Path, tmp_path: Path) -> None:
+    write(tmp_path / "rated.jsonl", liking_questions(200, seed=5), kind="samples")
+    job = from_log(TrainingLog([str(tmp_path / "rated.jsonl")]), Network(), SETTINGS)
+    facts = train(job, tmp_path / "mine", device="cpu")
+    (aspect,) = facts["aspects"]
+    assert aspect["start"]["judge"] == "ready"
+    assert aspect["start"]["aspect"] == "overall"
+    assert aspect["corrected"]["used"]
+    assert aspect["spearman"] == aspect["corrected"]["spearman"] > aspect["start"]["spearman"] + 0.1
+    network = JudgeScorer.load(packaged).facts["scorer"]["signature"]
+    assert facts["scorer"] == {"place": "ready", "kind": "judge", "signature": network, "from": "ready"}
+    mine = JudgeScorer.load(tmp_path / "mine", device="cpu")
+    assert mine.place == JudgeScorer.load(packaged).place
+    assert mine.origin == "ready"
+    samples = liking_questions(100, seed=7)
+    values = np.array([sample.ratings[0].value for sample in samples], dtype=float)
+    figures = []
+    for judge in (JudgeScorer.load("ready", device="cpu"), mine):
+        figures.append(np.corrcoef(judge.scores(samples, "overall"), values)[0, 1])
+    assert figures[1] > figures[0] + 0.1
+    assert Judge(str(tmp_path / "mine")).language == "English"
+
+
+def test_an_aspect_that_the_judge_lacks_starts_from_overall(packaged: Path, tmp_path: Path) -> None:
+    write(tmp_path / "rated.jsonl", liking_questions(60, seed=5, aspect="fun"), kind="samples")
+    log = TrainingLog([str(tmp_path / "rated.jsonl")])
+    facts = train(from_log(log, Network(), SETTINGS), tmp_path / "mine", device="cpu")
+    assert facts["aspects"][0]["aspect"] == "fun"
+    assert facts["aspects"][0]["start"]["aspect"] == "overall"
+
+
+def test_a_judge_starts_from_the_folder_of_another_one(packaged: Path, judge: Path, tmp_path: Path) -> None:
+    write(tmp_path / "rated.jsonl", liking_questions(60, seed=5), kind="samples")
+    log, lines = TrainingLog([str(tmp_path / "rated.jsonl")]), list[str]()
+    first = train(from_log(log, Network(str(judge)), SETTINGS), tmp_path / "first", device="cpu")
+    assert first["scorer"]["place"] == str(judge.resolve())
+    again = from_log(log, Network(str(tmp_path / "first")), SETTINGS)
+    second = train(again, tmp_path / "second", device="cpu", report=lines.append)
+    assert second["scorer"] == first["scorer"], "the network stays where it is"
+    assert (
+        lines[1] == f"60 replies of these were in the training of {tmp_path / 'first'}, whose correlation is overstated"
+    )
+    assert JudgeScorer.load(tmp_path / "second", device="cpu").scores(rated(4, seed=9), "overall").shape == (4,)
+
+
+def test_a_judge_with_several_networks_is_no_start(packaged: Path, tmp_path: Path) -> None:
+    facts, tensors = load_model(packaged, kind="judge")
+    save_model(tmp_path / "both", tensors | {"weights": torch.ones(2, 1)}, facts | {"members": ["ready"]})
+    with pytest.raises(InputError, match="has several networks; start from ready or ready-large"):
+        trained(write_sets(tmp_path, 40), tmp_path / "out", tmp_path / "both")
+
+
+def test_the_relevance_scorer_of_the_package_is_stored_by_its_name(
     scorer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ready.PACKAGED, "ready", scorer)
-    facts = trained(write_sets(tmp_path, 40), tmp_path / "out", Path("ready"))
-    assert facts["scorer"]["place"] == "ready"
+    monkeypatch.setitem(ready.PACKAGED, "other", scorer)
+    facts = trained(write_sets(tmp_path, 40), tmp_path / "out", Path("other"))
+    assert facts["scorer"]["place"] == "other"
     assert JudgeScorer.load(tmp_path / "out").scores(rated(4, seed=9), "overall").shape == (4,)

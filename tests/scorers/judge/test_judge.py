@@ -133,6 +133,16 @@ def test_the_result_has_one_line_per_aspect() -> None:
         "overall: 1,200 replies of 1 set, λ 3; Spearman on held-out replies 0.500 [0.250, 0.750]",
         "rare: 1,200 replies of 1 set, λ 3; Spearman on held-out replies n/a [n/a, n/a]",
     ]
+    started = {"judge": "ready", "aspect": "overall", "spearman": 0.4}
+    corrected = {"used": True, "spearman": 0.5, "difference": [-0.125, 0.25]}
+    better = frozen | {"start": started, "corrected": corrected}
+    kept = frozen | {"aspect": "fun", "start": started, "corrected": corrected | {"used": False, "spearman": 0.375}}
+    assert TRAINABLE.result({"aspects": [better, kept]}, []).splitlines() == [
+        "overall: 1,200 replies of 1 set, λ 3; Spearman on held-out replies 0.500 [0.250, 0.750]; ready (overall) "
+        "alone 0.400, 95 % interval of the difference [-0.125, 0.250]",
+        "fun: 1,200 replies of 1 set; Spearman on held-out replies 0.500 [0.250, 0.750] by ready (overall), which is "
+        "kept: learning from these ratings did not help (0.375, 95 % interval of the difference [-0.125, 0.250])",
+    ]
     tuned = {"aspect": "overall", "replies": 90, "sets": 2, "held_out": 10, "spearman": 0.5, "ci": [0.25, 0.75]}
     assert TUNED.result({"best": {"dev_loss": 0.625, "epoch": 2}, "aspects": [tuned]}, []).splitlines() == [
         "best dev loss 0.6250 after epoch 2",

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from interloq import InputError, Sample
+from interloq import InputError, Sample, write
+from interloq.cli.explain import print_explained
 from interloq.errors import MissingDependencyError
 from interloq.learn.job import train
 from interloq.learn.ready import JUDGES, READY, READY_BOTH, READY_LARGE, packaged_name
@@ -21,6 +22,8 @@ from interloq.learn.store import load_model, save_model
 from interloq.metrics.trained.judge import Judge
 from interloq.models import smollm2
 from interloq.retrieve.training_log import TrainingLog
+from interloq.score.explain import explain_file
+from interloq.score.score_options import ExplainOptions
 from interloq.scorers.judge.model import JudgeEnsemble, JudgeScorer, load_judge, texts_of
 from interloq.scorers.judge.settings import TUNING, Network, TuneSettings
 from interloq.scorers.judge.tuned_job import from_log
@@ -145,12 +148,18 @@ def test_a_truncated_file_is_refused(packaged: dict[str, Path], name: str) -> No
         scores(READY)
 
 
-def test_expected_errors(packaged: dict[str, Path]) -> None:
+def test_expected_errors(packaged: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert load_judge(READY, device="cpu").errors(SAMPLES) is None
     add_error(packaged[READY], offset=-1.0)
     judge = JudgeScorer.load(READY, device="cpu")
     states = judge.relevance.states(*texts_of(SAMPLES))
-    assert judge.errors(SAMPLES) == pytest.approx(np.log1p(np.exp(2 * states[:, 0] - 1)))
+    errors = np.log1p(np.exp(2 * states[:, 0] - 1))
+    assert judge.errors(SAMPLES) == pytest.approx(errors)
+    write(tmp_path / "samples.jsonl", SAMPLES, kind="samples")
+    explained = explain_file(SAMPLES[3].id, tmp_path / "samples.jsonl", ExplainOptions(metric="judge(model='ready')"))
+    assert explained.facts()["expected_error"] == pytest.approx(errors[3], abs=1e-5)
+    print_explained(explained)
+    assert f"± {explained.error:.4f} (expected error)" in capsys.readouterr().out
     facts, tensors = load_model(packaged[READY], kind="judge")
     save_model(packaged[READY], tensors | {"error_weights": torch.zeros(3)}, facts)
     with pytest.raises(InputError, match="3 weights of the error for 32 dimensions"):
