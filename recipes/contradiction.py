@@ -250,7 +250,7 @@ def measure_pairs(folder: Path, path: Path) -> dict[str, Any]:
     labels = np.array([bool(facts["label"]) for _, facts in made])
     kinds = np.array([f"{facts['kind']}, {facts['label']}" for _, facts in made])
     figures: dict[str, Any] = {"auc": measure_auc(chances, labels, np.arange(len(labels)), RESAMPLES, 0).value}
-    for kind in sorted(set(kinds)):
+    for kind in sorted(set(kinds.tolist())):
         figures[kind] = {"n": int((kinds == kind).sum()), "alarms": float(np.mean(chances[kinds == kind] > 0.5))}
     return figures
 

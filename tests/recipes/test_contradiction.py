@@ -6,6 +6,7 @@ import json
 import lzma
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,14 @@ from interloq.scorers.contradiction.settings import ContradictionSettings
 from tests.recipes.test_ready import write_sets_and_logs
 from tests.scorers.contradiction.made_pairs import tiny_encoder
 
-STATEMENTS = ("i like {} .", "i have a {} .", "my {} is old .", "i went to see a {} .", "it is a good {} .")
+STATEMENTS = (
+    "i like {} .",
+    "i have a {} .",
+    "my {} is old .",
+    "i went to see a {} .",
+    "it is a good {} .",
+    "i never saw a {} .",
+)
 THINGS = ("dog", "film", "horse", "house", "guitar", "garden")
 
 
@@ -82,7 +90,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     drawn = random.Random(0)
     for log in contradiction_pairs.LOGS:
         talks = []
-        for number in range(60):
+        for number in range(30):
             texts = [drawn.choice(STATEMENTS).format(drawn.choice(THINGS)) for _ in range(8)]
             turns = [{"speaker": "AB"[i % 2], "text": text} for i, text in enumerate(texts)]
             talks.append(
@@ -94,10 +102,18 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tests = folder / "robustness" / "turn_level_robust_data" / "rel"
     tests.mkdir(parents=True)
     rows = {
-        "contradiction-original": ["i like dogs .\tso ?\tso this is what the test has", "hello"],
-        "contradiction-perturbed": ["i like dogs .\tso ?\ti don't like dogs .", "no"],
-        "entailment": ["any news ?\tno news"],
-        "nonentailment": ["any news ?\ti like my dog"],
+        "contradiction-original": [
+            "i like dogs .\tso ?\tso this is what the test has",
+            "i am old .\tso ?\ti live in maine now .",
+            "hello",
+        ],
+        "contradiction-perturbed": [
+            "i like dogs .\tso ?\ti don't like dogs .",
+            "i am old .\tso ?\ti live in rome now .",
+            "no",
+        ],
+        "entailment": ["hi\tany news ?\tno news"],
+        "nonentailment": ["hi\tany news ?\ti like my dog"],
     }
     for name, lines in rows.items():
         (tests / f"{name}_text.txt").write_text("".join(f"{i}\t{line}\n" for i, line in enumerate(lines)))
@@ -105,7 +121,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def few() -> object:
+def few() -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(contradiction_pairs, "FACT_PAIRS", {"train": 300, "dev": 60, "test": 60})
         patch.setattr(contradiction_pairs, "PERSONA_PAIRS", 40)
@@ -134,7 +150,7 @@ def test_the_stages(data: Path, few: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert contradiction.main([*measured, "--against", "length"]) == 0
     known = json.loads(figures.read_text())
     assert len(known) == 4
-    assert known["length"]["robustness test: contradiction-original against contradiction-perturbed"]["n"] == 4
+    assert known["length"]["robustness test: contradiction-original against contradiction-perturbed"]["n"] == 6
     assert contradiction.main([*measured, "--against", "length"]) == 0  # everything is known
     target = tmp_path / "package"
     install = ["install", str(trained), "--pairs", str(pairs), "--figures", str(figures), "--to", str(target)]

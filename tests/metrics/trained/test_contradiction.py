@@ -20,7 +20,7 @@ from tests.scorers.contradiction.made_pairs import statement
 __all__ = ["clashing"]
 
 CONTRACTS = {
-    "contradiction": Contract(UNIT, ("contradiction(model='clashing',speaker='same')",), required="model='clashing'"),
+    "contradiction": Contract(UNIT, required="model='clashing'"),  # `same` needs contexts of two turns
 }
 LIKES, HATES = statement("tea", never=False), statement("tea", never=True)
 
