@@ -2,9 +2,8 @@
 
 Texts of 4 to 22 words are made from the words of the embedded log, first all different, then with 80 % repeats. Both
 sides are timed from texts to F, after a small warm-up; seconds are processor time on a CPU, wall time on a GPU. Peak
-memory is that of the process, and what it needs in addition to the loaded model; on a GPU also that of the device.
-bert_score keeps its batch size of 64 and float32; ours runs like the metric: in bfloat16 on a GPU, unless `--type` is
-given.
+memory is given for the process, and beyond the loaded model; on a GPU also for the device. bert_score keeps
+its batch size of 64 and float32; ours runs like the metric: in bfloat16 on a GPU, unless `--type` is given.
 
 bert_score's F depends on its batches, because padding counts as a similarity of 0; so the difference is also measured
 on the first 20 replies with batches of one. It imports pandas and matplotlib, which scoring does not need: they are

@@ -207,7 +207,7 @@ def peer_rows(args: argparse.Namespace, steps: int) -> list[dict[str, Any]]:
         cut = [(a[:n], b[:n]) for a, b, n in zip(rows.ids.long(), rows.kinds.long(), lengths, strict=True)]
         size = len(cut) // len(examples)
         groups = [cut[i : i + size] for i in range(0, len(cut), size)]
-        # the Trainer takes the length of `input_ids` for that of an example
+        # the Trainer takes the length of `input_ids` for the length of an example
         found += [{"rows": group, "input_ids": max((ids for ids, _ in group), key=len)} for group in groups]
     return found
 

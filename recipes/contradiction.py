@@ -135,7 +135,7 @@ def trained(args: argparse.Namespace) -> None:
 
 
 def choose(pairs: list[tuple[TurnPair, dict[str, Any]]], most: int) -> list[tuple[TurnPair, dict[str, Any]]]:
-    """Return at most so many pairs, drawn at random from the shorter ones; 0 means all."""
+    """Return at most this many pairs, drawn at random from the shorter ones; 0 means all."""
     if not most:
         return pairs
     shorter = [made for made in pairs if len(" ".join(made[0].texts()).split()) <= SHORT]

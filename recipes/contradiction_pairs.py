@@ -47,7 +47,7 @@ LOGS = (
     "persuasion",
 )
 SELF_DIALOGUE, THINNING = "self_dialogue", 3  # one person wrote both sides, and it is half of all: every third is used
-PARTS = 50  # one dialogue of so many is the dev part, another is for testing
+PARTS = 50  # one in PARTS dialogues is for dev, another one for testing
 FACT_PAIRS = {"train": 60_000, "dev": 1_000, "test": 4_000}
 PERSONA_PAIRS = 6_000
 TRUE_PAIRS = 5  # per dialogue

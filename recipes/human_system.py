@@ -1,4 +1,4 @@
-"""Table 5 of Tsuta et al. (2024) on RealPersonaChat: are replies of people easier to judge than those of systems?
+"""Table 5 of Tsuta et al. (2024) on RealPersonaChat: are replies of people easier to judge than replies of systems?
 
 The paper correlates P(answer) with two annotators' engagement in single replies. No Japanese log here has valid
 continuity labels, so this is another experiment: models learn the partners' own `satisfaction` with whole dialogues

@@ -2,9 +2,9 @@
 
     python recipes/install_judges.py --judges WORK/judges --rated WORK/rated.jsonl [--to FOLDER]
 
-Reads what `teach.py` wrote. Slopes and figures come from the folds: each set is scored by networks that saw no rating
-of it. The package gets the networks of the fold `all`, with these slopes. The encoders have to be on this machine:
-all-mpnet-base-v2 in $INTERLOQ_MODELS or the hub's cache, and the package of `smollm2`.
+Reads what `teach.py` wrote. Slopes and figures come from the folds: each set is scored by networks that saw none
+of its ratings. The package gets the networks of the fold `all`, with these slopes. The encoders must be on this
+machine: all-mpnet-base-v2 in $INTERLOQ_MODELS or the hub's cache, and the package of `smollm2`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Ratings:
 
 
 class Outputs:
-    """Standardised outputs of taught networks: those of a fold have mean 0 and variance 1 over all rated replies."""
+    """Standardised outputs of taught networks: in each fold, mean 0 and variance 1 over all rated replies."""
 
     def __init__(self, judges: Path, ratings: Ratings, networks: Sequence[Taught]) -> None:
         self.judges, self.ratings, self.networks = judges, ratings, networks
@@ -113,7 +113,7 @@ class Outputs:
         return self.ratings.by_item(name, total)
 
     def slope(self, aspect: str) -> float:
-        """Return the expected rank per unit of output: least squares on unseen sets, all of equal weight."""
+        """Return the expected rank per unit of output: least squares on unseen sets, equally weighted."""
         above, below = 0.0, 0.0
         for name in self.ratings.sets_with(aspect):
             if name in FOLD_OF:
@@ -233,14 +233,14 @@ def write_scorer(folder: Path, network: Taught, tensors: Mapping[str, torch.Tens
 
 
 def write_ensemble(folder: Path, members: Mapping[str, Outputs], both: Outputs) -> None:
-    """Write a judge that joins others: the sum of their standardised outputs, scaled to expected ranks."""
+    """Write a judge that combines others: the sum of their standardised outputs, scaled to expected ranks."""
     weights = np.ones((len(ASPECTS), len(members)))
     for row, aspect in zip(weights, ASPECTS, strict=True):
         row[:] = [both.slope(aspect) / member.slope(aspect) for member in members.values()]
     tensors = {
         "weights": torch.from_numpy(weights),
         "offsets": torch.zeros(len(ASPECTS), dtype=torch.float64),
-        "pairs": torch.zeros(0, dtype=torch.int64),  # its members know them
+        "pairs": torch.zeros(0, dtype=torch.int64),  # the members have them
     }
     facts = {
         "kind": KIND,
@@ -281,11 +281,11 @@ docs/metrics/judge.md; how these were made, and what else was tried, is in docs/
 |---|---|---|
 {sources}
 
-Only ratings were learned. The texts are not in the package; hashes of contexts and replies are, so that a note can say
-how many scored replies the judge has learned from. Other texts come from the permissive logs in the card of
-`relevance(model='{READY_LARGE}')`, and from SmolLM2-135M-Instruct (Apache-2.0), which answered their contexts. Left out
-because of their licences: DailyDialog++, Hazumi, KokoroChat and the robustness set. The replies are English; so is the
-judge.
+Only the ratings of these sets were learned. The package does not contain their texts, only hashes of contexts and
+replies, so that a note can count the scored replies that the judge has learned from. Other texts come from the
+permissive logs in the card of `relevance(model='{READY_LARGE}')`, and from SmolLM2-135M-Instruct (Apache-2.0), which
+replied to their contexts. Excluded because of their licences: DailyDialog++, Hazumi, KokoroChat and the robustness set.
+All replies are English, so the judge knows only English.
 
 ## Commands
 
@@ -332,9 +332,9 @@ def install(judges: Path, ratings: Ratings, target: Callable[[str], Path]) -> No
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--judges", required=True, metavar="FOLDER", help="what teach.py wrote")
-    parser.add_argument("--rated", required=True, metavar="FILE", help="what judge_sets.py wrote")
-    parser.add_argument("--to", metavar="FOLDER", help="instead of the package")
+    parser.add_argument("--judges", required=True, metavar="FOLDER", help="folder that teach.py wrote")
+    parser.add_argument("--rated", required=True, metavar="FILE", help="file that judge_sets.py wrote")
+    parser.add_argument("--to", metavar="FOLDER", help="folder to write to instead of the package")
     args = parser.parse_args(argv)
 
     def target(name: str) -> Path:

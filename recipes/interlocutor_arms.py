@@ -30,7 +30,7 @@ from interloq.terminal.console import print_stderr
 
 Floats = NDArray[np.float64]
 DATA, MODELS, PREDICTIONS = "data", "models", "predictions"
-RATES = (3e-5, 2e-4)  # that of the paper, for BERT-base, and one for small encoders
+RATES = (3e-5, 2e-4)  # the paper's, for BERT-base, and one for small encoders
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Plan:
     seeds: Sequence[int] = (0, 1, 2)
     rates: Sequence[float] = RATES
     device: str = "auto"
-    epochs: int = 0  # 0: those of the arm
+    epochs: int = 0  # 0: the arm's
 
     def trained(self, arm: Arm) -> list[Predicted]:
         """Predictions of an arm for each seed, with models that are trained if they are missing."""

@@ -40,7 +40,7 @@ LOGS: Mapping[str, Mapping[str, str]] = {
         "smile_zh": "CC0",
     },
 }
-HELD_OUT = 10  # one dialogue in so many
+HELD_OUT = 10  # one in HELD_OUT dialogues
 RUN, COPIED = 3, 30  # turns and characters of a copy
 
 

@@ -42,7 +42,7 @@ from interloq.terminal.console import number_with_interval, print_json, print_st
 SETS = ("GRADE ConvAI2", "USR Topical-Chat", "FED turn")
 RATINGS = (50, 100, 200, 500)
 FEWEST_TESTED = 90
-ALONE = 10.0  # λ of heads that are learned from nothing
+ALONE = 10.0  # λ of heads that are learned from scratch
 Floats = NDArray[np.float64]
 
 
@@ -78,7 +78,7 @@ def curve(name: str, rated: RatedStates, start: Head, draws: int) -> Iterator[Po
 
 
 def _draw(rated: RatedStates, start: Head, n: int, seed: int) -> tuple[float, float, float, float]:
-    """Return the agreement of the start, of the learned judge and of one from nothing, and whether learning helped."""
+    """Return the agreement of the start, of the learned judge and of one from scratch, and whether learning helped."""
     order = np.random.default_rng([seed, n]).permutation(int(rated.contexts.max()) + 1)
     sizes = np.bincount(rated.contexts)[order]
     drawn = order[: int(np.searchsorted(np.cumsum(sizes), n)) + 1]

@@ -1,4 +1,4 @@
-"""Networks with one output per aspect, for teaching: how they read replies fast, and how they learn."""
+"""Networks with one output per aspect, for teaching: reading replies fast, and training."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from interloq.scorers.relevance.model import RelevanceScorer
 RELEVANCE = "relevance"
 HEADS = (RELEVANCE, *ASPECTS)
 READING = {"turns": 4, "longest": 128, "context": 96, "reply": 48}
-FASTER = 10.0  # heads learn so much faster than the encoder
-MESSAGES = 10  # per training
+FASTER = 10.0  # the heads' learning rate, as a multiple of the encoder's
+MESSAGES = 10  # progress messages per training
 Tokens = NDArray[Any]
 Ints = NDArray[np.int64]
 
@@ -41,7 +41,7 @@ def log(text: str) -> None:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Tokens of contexts and replies, and each reply's context; replies to one context are neighbours."""
+    """Tokens of contexts and replies, and each reply's context; replies to the same context are adjacent."""
 
     contexts: Sequence[Tokens]
     replies: Sequence[Tokens]
@@ -72,7 +72,7 @@ class Pairs:
 
 
 class DevicePairs:
-    """Pairs as padded matrices on a device, which joins them to rows without waiting for the processor."""
+    """Pairs as padded matrices on a device, which joins them into rows without waiting for the processor."""
 
     def __init__(self, pairs: Pairs, subwords: Subwords, device: torch.device) -> None:
         self.pairs, self.subwords, self.device = pairs, subwords, device
@@ -93,7 +93,7 @@ class DevicePairs:
         chosen = torch.from_numpy(which).to(self.device, non_blocking=True)
         owner = self.owner[chosen]
         columns = torch.arange(width, device=self.device).expand(len(which), width)
-        middle = self.context_lengths[owner][:, None] + 1  # the place of the separator
+        middle = self.context_lengths[owner][:, None] + 1  # the position of the separator
         last = middle + self.reply_lengths[chosen][:, None] + 1
         ids = torch.full((len(which), width), self.subwords.pad, dtype=torch.int32, device=self.device)
         in_context = (columns >= 1) & (columns < middle)
@@ -121,7 +121,7 @@ class NetworkSpec:
 
     @classmethod
     def parse(cls, text: str) -> NetworkSpec:
-        """Return the network of a command line's NAME,BASE,RANK,TENSORS."""
+        """Parse NAME,BASE,RANK,TENSORS from the command line."""
         name, base, low_rank, start = text.split(",")
         return cls(name, base, int(low_rank), Path(start))
 
@@ -150,9 +150,9 @@ class JudgeNetwork:
         ]
 
     def reset(self, tensors: Mapping[str, torch.Tensor] | None = None) -> None:
-        """Load trained tensors, by default those that the network starts from.
+        """Load trained tensors, by default the tensors that the network starts from.
 
-        A head of relevance alone becomes the start of every head. Updates of a lower rank fill the first rows or
+        If there is only a head for relevance, every head starts from it. Updates of a lower rank fill the first rows or
         columns.
         """
         tensors = self.start if tensors is None else tensors
@@ -201,7 +201,7 @@ class JudgeNetwork:
         return logits.float()
 
     def _shared_states(self, pairs: Pairs, which: Ints) -> torch.Tensor:
-        """Return the states of replies; neighbours with the same context share a row."""
+        """Return the states of replies; adjacent replies to the same context share a row."""
         contexts: list[Tokens] = []
         replies: list[list[Tokens]] = []
         last = -1

@@ -7,7 +7,7 @@ the item's mean ratings. Ratings have the names of five aspects: `overall`, `rel
 reply, and `dialogue`, the overall rating of a whole conversation. Where a set asked several questions about one aspect,
 its rating is their mean. Only the order of the ratings within a set is learned, so scales may differ between sets.
 
-Left out because their licences forbid it, or do not allow it for weights that others may use: DailyDialog++ (research
+Excluded, because their licences do not allow this use, or not for weights that are shared: DailyDialog++ (research
 only), Hazumi (research only), KokoroChat (CC BY-NC-ND), and the damaged replies of the robustness set (GPL).
 """
 
@@ -83,7 +83,7 @@ class RatedReply:
 
 
 def rated_replies(data: Path) -> Iterator[RatedReply]:
-    """The replies of all sets."""
+    """Yield the replies of all sets."""
     tested = rated_sets(data)
     for name, rated in (tested | more_rated_sets(data, tested.values())).items():
         yield from _replies_of_set(name, rated)
@@ -121,7 +121,7 @@ def join_questions(name: str, answers: Mapping[str, Sequence[float]]) -> dict[st
 
 
 def ji_2022(data: Path) -> Iterator[RatedReply]:
-    """Conversations of a person with a bot, represented by at most REPLIES of the bot's replies."""
+    """Yield conversations of a person with a bot, represented by at most REPLIES of the bot's replies."""
     path = _file(data, "ji2022_part.jsonl.xz")
     for item, (_, line) in enumerate(lines(path)):
         talk = json.loads(line)
@@ -136,7 +136,7 @@ def ji_2022(data: Path) -> Iterator[RatedReply]:
 
 
 def dstc7(data: Path) -> Iterator[RatedReply]:
-    """Replies of systems; a text about the topic stands in for the context. People's own replies are left out."""
+    """Yield replies of systems; a text about the topic stands in for the context. People's replies are omitted."""
     item = 0
     for _, line in lines(_file(data, "dstc7_part.jsonl.xz")):
         query = json.loads(line)
@@ -163,7 +163,7 @@ def write_replies(replies: Iterable[RatedReply], path: Path) -> None:
 
 
 def read_replies(path: Path) -> list[RatedReply]:
-    """Read what `write_replies` wrote."""
+    """Read the file that `write_replies` wrote."""
     return [RatedReply(**json.loads(line)) for _, line in lines(path)]
 
 

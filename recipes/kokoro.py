@@ -11,8 +11,8 @@ the client's training scores and reads no text.
 No paper reports these figures. The score is for the whole session, but a model reads only the last TOKENS tokens of it.
 Sessions last a fixed time, so their end says nothing about the client's wish to go on.
 
-The options are those of `hazumi.py`. Intervals are from resamples of clients. The exit code is 0, or 2 if data or
-predictions are missing.
+The options are the same as for `hazumi.py`. Intervals are from resamples of clients. The exit code is 0, or 2 if data
+or predictions are missing.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """How a packaged scorer is trained. `thinning`: one of so many dialogues of SELF_DIALOGUE is used."""
+    """How a packaged scorer is trained. Of every `thinning` dialogues of SELF_DIALOGUE, one is used."""
 
     encoder: str
     low_rank: int

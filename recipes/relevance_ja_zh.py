@@ -1,4 +1,4 @@
-"""Scorers of Japanese and Chinese replies: `relevance` on encoders trained from nothing, on given logs.
+"""Scorers of Japanese and Chinese replies: `relevance` on encoders trained from scratch on given logs.
 
     python recipes/relevance_ja_zh.py examples --data DATA --work WORK
     python recipes/relevance_ja_zh.py train --work WORK --language ja

@@ -2,9 +2,9 @@
 
     [start] context [end] reply [end] reply [end] …
 
-Each reply has the positions that it would have if it followed the context alone, and sees the context and itself only.
-So a language model, whose tokens see earlier tokens only, gives each reply the state that it has in a row of its own,
-at less than half the cost with four replies.
+Each reply has the positions that it would have if it alone followed the context, and sees only the context and itself.
+Tokens of a language model see only earlier tokens, so each reply gets the same state as in a row of its own. With four
+replies, this costs less than half as much.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from interloq.models.pretrained import Subwords
 from interloq.scorers.relevance.job import RelevanceBatch, RelevanceJob, RelevanceTask, _contexts
 
 CONTEXT, PADDING = 0, -1  # owners of tokens that belong to no reply
-ROUNDED = 16  # rows have a multiple of so many tokens
+ROUNDED = 16  # row lengths are rounded up to a multiple of this
 Tokens = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class SharedRows:
-    """Ids, positions and owners [rows, tokens], and where replies end: the row and the place of each."""
+    """Ids, positions and owners [rows, tokens], and where replies end: the row and position of each."""
 
     ids: torch.Tensor
     positions: torch.Tensor

@@ -43,7 +43,7 @@ _SIGNS = re.compile(r"<\s*/?\s*(?:s|pad)\s*>|</?s>|<pad>")
 
 
 def read_dialogues(data: Path, *, humans: bool = False, limit: int | None = None) -> list[Dialogue]:
-    """Dialogues of bots with each other; those of people with each other belong to one system, `human`.
+    """Dialogues of bots with each other; dialogues of people with each other belong to one system, `human`.
 
     `limit` keeps this many per pair of systems, the first by id.
     """

@@ -1,4 +1,4 @@
-"""Judges that come with the package: teachers tuned on ratings, replies of bots, and a student taught by the teachers.
+"""Train the judges that come with the package: tune teachers on ratings, generate replies, and teach a student.
 
     python recipes/judge_sets.py --data DATA -o WORK/rated.jsonl
     python recipes/reply_pool.py --data DATA --work WORK -o WORK/pool.jsonl
@@ -9,15 +9,15 @@
     python recipes/teach.py label --network … --pool … --bots … --rated … -o WORK/judges
     python recipes/teach.py student --network … --pool … --bots … --rated … -o WORK/judges
 
-See the functions of the same names. Every stage writes what it made to its own files and skips what is there.
+Each stage is the function of the same name. It writes its results to files of its own and skips those that exist.
 
 A teacher is a relevance network with low-rank updates (all-mpnet-base-v2, SmolLM2-135M) and one output per head:
 relevance itself, and the aspects of judge_sets.py. It is tuned on ratings, and on relevance at the same time, so that
 it does not forget what wrong replies look like. The trained tensors of several seeds are averaged: they start from the
 same network, so their mean is a network too. A student learns the mean of the teachers' outputs.
 
-Each fold holds out one or two of the eight tested sets: no rating of theirs, and none of a reply to one of their
-contexts, reaches teacher or student. The fold `all` holds nothing out and makes the weights of the package.
+Each fold holds out one or two of the eight tested sets: neither teachers nor students see ratings from these sets, or
+ratings of replies to their contexts. The fold `all` holds nothing out; it gives the weights of the package.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class TeachSettings:
     steps: int = 120
     sets: int = 4  # per step
     items: int = 16  # rated items of each of these sets
-    contexts: int = 12  # of the pool, per step, each with a true reply and WRONG others
-    relevance: float = 0.3  # weight of the loss of relevance
+    contexts: int = 12  # from the pool, per step, each with a true reply and WRONG others
+    relevance: float = 0.3  # weight of the relevance loss
     warmup: float = 0.1
 
 
@@ -99,7 +99,7 @@ class RatedItems:
                 self.targets[name][aspect] = ranks(np.array([reply.ratings[aspect] for reply in first]))
 
     def draw(self, rng: np.random.Generator, settings: TeachSettings) -> list[tuple[str, Ints]]:
-        """Draw sets, and items of each."""
+        """Draw sets, and items from each."""
         drawn = []
         for name in rng.permutation(list(self.items))[: settings.sets].tolist():
             several = len(self.items[name][0]) > 1
@@ -111,7 +111,7 @@ class RatedItems:
 
 
 def find_learned(replies: Sequence[RatedReply], fold: str) -> Ints:
-    """Return the places of the replies that a fold learns from: of other sets and to other contexts."""
+    """Return the indices of the replies that a fold learns from: replies of other sets to other contexts."""
     tested = {_context(reply) for reply in replies if reply.set in FOLDS[fold]}
     learned = [i for i, reply in enumerate(replies) if reply.set not in FOLDS[fold] and _context(reply) not in tested]
     return np.array(learned, dtype=np.int64)
@@ -156,7 +156,7 @@ class RatingsLoss:
 
 
 class RelevanceLoss:
-    """The listwise loss of true replies of the pool against others of the same context."""
+    """The listwise loss of true replies in the pool against other replies to the same context."""
 
     KINDS = ("random", "retrieved", "elsewhere", "parrot", "corrupted")
 
@@ -181,7 +181,7 @@ class RelevanceLoss:
 
 
 class Pool:
-    """Contexts with replies of every kind; replies of a context are neighbours."""
+    """Contexts with replies of every kind; replies to the same context are adjacent."""
 
     def __init__(self, path: Path, bots: Path | None, most: int | None = None) -> None:
         generated: dict[int, list[str]] = {}
@@ -192,7 +192,7 @@ class Pool:
         self.contexts: list[list[str]] = []
         self.replies: list[str] = []
         self.kinds: list[str] = []
-        self.bases: list[int] = []  # of attacks: the place of the reply without the addition; else -1
+        self.bases: list[int] = []  # for attacks, the index of the reply without the addition; otherwise -1
         owners: list[int] = []
         self.groups: list[list[int]] = []
         for number, (_, line) in enumerate(lines(path)):
@@ -258,7 +258,7 @@ def relevance(args: argparse.Namespace) -> None:
 
 
 class ProgressLines:
-    """Prints how far a training is every 200 batches."""
+    """Prints the progress of a training every 200 batches."""
 
     def __init__(self, title: str, total: int | None) -> None:
         self.title, self.total, self.done, self.calls, self.begun = title, total, 0, 0, time.monotonic()
@@ -278,7 +278,7 @@ class ProgressLines:
 
 
 def tune(args: argparse.Namespace) -> None:
-    """Tune a teacher per fold and seed; keep its tensors, and its outputs for all rated replies."""
+    """Tune a teacher per fold and seed; store its tensors, and its outputs for all rated replies."""
     settings, out = TeachSettings(steps=args.steps), Path(args.output)
     out.mkdir(parents=True, exist_ok=True)
     spec, rated = NetworkSpec.parse(args.network), read_replies(Path(args.rated))
@@ -322,7 +322,7 @@ def average_seeds(network: JudgeNetwork, out: Path, name: str, seeds: Sequence[i
 
 
 def keep(network: JudgeNetwork, target: Path, rated: Sequence[RatedReply], pairs: Pairs, fold: str) -> None:
-    """Write the network's tensors, and its outputs for all rated replies; print what it makes of the held-out ones."""
+    """Write the network's tensors, and its outputs for all rated replies; print its agreement on the held-out ones."""
     save_file(network.stored(), target.with_suffix(".safetensors"))
     scores = network.score(pairs)
     log(f"{target.name}: {describe_agreement(rated, scores, FOLDS[fold] or TESTED)}")
@@ -330,7 +330,7 @@ def keep(network: JudgeNetwork, target: Path, rated: Sequence[RatedReply], pairs
 
 
 def describe_agreement(rated: Sequence[RatedReply], scores: NDArray[Any], names: Sequence[str]) -> str:
-    """Return rank correlations with the main aspect of some sets, for the heads that matter."""
+    """Return rank correlations with the main aspect of the named sets, for the heads that matter."""
     from scipy.stats import spearmanr
 
     texts = []
@@ -339,7 +339,7 @@ def describe_agreement(rated: Sequence[RatedReply], scores: NDArray[Any], names:
         for i, reply in enumerate(rated):
             if reply.set == name:
                 items.setdefault(reply.item, []).append(i)
-        if len(items) < 2:  # a part of the sets only
+        if len(items) < 2:  # only some of the sets were read
             continue
         first = [rated[places[0]] for places in items.values()]
         main = "overall" if "overall" in first[0].ratings else "dialogue"
@@ -353,7 +353,7 @@ def describe_agreement(rated: Sequence[RatedReply], scores: NDArray[Any], names:
 
 
 def label(args: argparse.Namespace) -> None:
-    """Keep the outputs of each fold's mean teacher for the replies of the pool."""
+    """Store the outputs of each fold's averaged teachers for the replies of the pool."""
     spec, out = NetworkSpec.parse(args.network), Path(args.output)
     pool = Pool(Path(args.pool), args.bots, args.contexts)
     for fold in args.folds:
@@ -375,17 +375,18 @@ class StudentSettings:
     epochs: int = 3
     batch: int = 512
     warmup: float = 0.05
-    rated: int = 2  # times that rated replies, which real bots wrote, are read per epoch
+    rated: int = 2  # passes per epoch over the rated replies, which real bots wrote
 
 
 WEIGHTS = (1.0, 2.0, 1.0, 1.0, 1.0, 2.0)  # of the heads in the student's loss
-BELOW = 0.25  # how far an attack stays below the reply that it is made from, in standard deviations
+BELOW = 0.25  # how far an attack must stay below the reply it is made from, in standard deviations
 
 
 def teach_targets(pool: Pool, labels: Sequence[NDArray[Any]], rated: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
     """Return the mean of the teachers' outputs for the replies of the pool, and then for the rated ones.
 
-    Each teacher's outputs have mean 0 and variance 1 on the pool. Attacks never gain.
+    Each teacher's outputs have mean 0 and variance 1 on the pool. An attack always has a lower target than the
+    reply that it is made from.
     """
     standard = []
     for of_pool, of_rated in zip(labels, rated, strict=True):
@@ -400,7 +401,7 @@ def teach_targets(pool: Pool, labels: Sequence[NDArray[Any]], rated: Sequence[ND
 
 
 def student(args: argparse.Namespace) -> None:
-    """Teach a student per fold and seed what the teachers say of replies; keep its tensors and outputs."""
+    """Train a student per fold and seed on the teachers' outputs; store its tensors and outputs."""
     spec, out, settings = NetworkSpec.parse(args.network), Path(args.output), StudentSettings(epochs=args.epochs)
     rated, pool = read_replies(Path(args.rated)), Pool(Path(args.pool), args.bots, args.contexts)
     network = JudgeNetwork(spec, args.device)
@@ -443,7 +444,7 @@ SYSTEM = "You are a person who chats with a friend. Answer in one short sentence
 
 
 def generate(args: argparse.Namespace) -> None:
-    """Let SmolLM2 answer each context of the pool in two of four ways: as a chat or a script, warm or cold."""
+    """Let SmolLM2 answer each context of the pool in two of four ways: as a chat or a script, with all turns or one."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder, device = model_folder(args.encoder), pick_device(args.device)
@@ -470,7 +471,7 @@ def generate(args: argparse.Namespace) -> None:
 
 
 def prompt(tokenizer: Any, context: Sequence[str], way: int) -> str:
-    """Return the prompt of a context: a chat (ways 0, 1) or a script (2, 3); odd ways see the last turn only."""
+    """Return the prompt for a context: a chat (ways 0, 1) or a script (2, 3); odd ways see only the last turn."""
     turns = list(context[-1:] if way % 2 else context)
     if way < 2:
         roles = ["user" if (len(turns) - i) % 2 else "assistant" for i in range(len(turns))]
@@ -541,7 +542,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     relevant, generated, tuned, taught = (stages.choices[name] for name in ("relevance", "generate", "tune", "student"))
     relevant.add_argument("--examples", required=True, metavar="FOLDER")
     relevant.add_argument("--low-rank", type=int, default=16, metavar="N")
-    relevant.add_argument("--share", type=float, default=1.0, metavar="X", help="of the batches")
+    relevant.add_argument("--share", type=float, default=1.0, metavar="X", help="share of the batches to train on")
     relevant.add_argument("--learning-rate", type=float, default=5e-4, metavar="X")
     generated.add_argument("--batch", type=int, default=2048, metavar="N")
     tuned.add_argument("--steps", type=int, default=TeachSettings.steps, metavar="N")

@@ -90,7 +90,7 @@ def _renumber_users(user: Index) -> Index:
 
 
 def _scale_column(column: Array) -> Array:
-    """Return values with a largest size of 1, so that rounding errors of means and deviations can be rounded away."""
+    """Return values scaled to a largest absolute value of 1, so that rounding errors can be rounded away."""
     largest = float(np.abs(column).max(initial=0.0))
     return column / largest if largest else column
 

@@ -308,7 +308,7 @@ def _widest(values: Array, units: Sequence[Unit], version: Version, clusters: tu
 
 
 def _alike(values: Array) -> float:
-    """Return the correlation of neighbours in units of its standard error; 0 if the values do not vary."""
+    """Return the correlation of adjacent values divided by its standard error; 0 if the values do not vary."""
     if len(values) < 3 or is_constant(values):
         return 0.0
     centred = values - values.mean()

@@ -46,7 +46,7 @@ class VersionReading:
     _known: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def read(self, path: str | Path, kind: str) -> list[Any]:
-        """Return all records of a file. If it has both versions, it is read, and its bad lines reported, only once."""
+        """Return all records of a file; a file with both versions is read, and its bad lines reported, only once."""
         name = str(path)
         if name not in self._known:
             if kind == "scores":

@@ -85,7 +85,7 @@ class CrossEncoderJob(Job[AnyTask]):
 
 
 class PairRows:
-    """Pairs of texts as rows of tokens: pair i is the texts 2i and 2i + 1, such as a context and its reply."""
+    """Pairs of texts as rows of tokens: pair i consists of texts 2i and 2i + 1, such as a context and its reply."""
 
     def __init__(self, texts: Texts, subwords: Subwords) -> None:
         self.texts, self.subwords = texts, subwords

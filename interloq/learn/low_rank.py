@@ -21,7 +21,7 @@ from interloq.errors import InputError
 from interloq.learn.settings import LowRank
 from interloq.learn.store import check_shapes
 
-if TYPE_CHECKING:  # every training imports this module, and those of networks of our own need no transformers
+if TYPE_CHECKING:  # every training imports this module, and trainings of our own networks need no transformers
     from interloq.models.cross_encoder import CrossEncoder
 
 STORED = torch.float16  # more precise than bfloat16, and updates are far from its limits

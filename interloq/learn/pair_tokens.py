@@ -117,7 +117,7 @@ class NumberedPairs:
             step(len(batch))
 
     def number_pairs(self) -> tuple[Numbers, NDArray[np.int32]]:
-        """Return the order of the texts by their hashes, and the pairs as places in this order, sorted."""
+        """Return the order of the texts by their hashes, and the pairs as positions in this order, sorted."""
         hashes = np.concatenate(self._hashes)
         order = np.argsort(hashes)
         pairs = np.searchsorted(hashes, np.concatenate(self._both).reshape(-1, 2), sorter=order).astype(np.int32)

@@ -68,7 +68,7 @@ class Trainable:
         return self.name
 
     def catalogue_facts(self) -> Facts:
-        """Return what must be known about it without importing it: nothing but its place."""
+        """Return what must be known about it without importing it: nothing but its location."""
         return {}
 
     def options(self) -> Iterator[tuple[Any, str]]:

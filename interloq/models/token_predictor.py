@@ -50,7 +50,7 @@ class SpecialTokens:
 
 
 class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
-    """Computes logits [places, vocabulary] at chosen positions. Shared weights are listed once in its state."""
+    """Computes logits [positions, vocabulary] at chosen positions. Shared weights are listed once in its state."""
 
     def __init__(self, model: Any, new: list[str]) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
         model.base_model.register_forward_hook(self._only_places)
 
     def forward(self, rows: TokenRows | Packed, places: torch.Tensor) -> torch.Tensor:
-        """Return the logits of the tokens at these places: a mask [rows, tokens], or token numbers if packed."""
+        """Return the logits at the given positions: a mask [rows, tokens], or token numbers if packed."""
         self._places = places
         try:
             logits: torch.Tensor = self.model(**self.packing.options(rows), **self._options).logits

@@ -116,7 +116,10 @@ def find_judged_systems(dialogue: Dialogue) -> set[str]:
 
 
 def is_scheduled(dialogue: Dialogue) -> bool:
-    """Return whether `interloq play run` made it: if so, its id is `target~partner/…` and only the target is judged."""
+    """Return whether `interloq play run` made the dialogue, as its id `target~partner/…` shows.
+
+    Of such a dialogue, only the target is judged.
+    """
     names = list(dialogue.systems.values())
     return len(names) == 2 and dialogue.id.startswith(f"{names[0]}~{names[1]}/")
 

@@ -38,7 +38,7 @@ def mean_gaps(
 
 
 def strength_estimates(won: Array) -> list[Clustered]:
-    """Return the Bradley–Terry strength of each system with the influence of each unit; `won` are wins by unit."""
+    """Return the Bradley–Terry strength of each system with the influence of each unit; `won` has the wins per unit."""
     n, values = len(won), strengths(won.sum(axis=0))
     parts = np.zeros((n, len(values)))
     if n > 1:

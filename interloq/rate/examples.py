@@ -160,7 +160,7 @@ def _negatives(log: KeyedPairs, pool: Places, count: int, known: Keys, rng: np.r
 
     Neither reply is a known reply to the other utterance: many people say "thanks".
     """
-    codes = np.zeros(0, dtype=np.int64)  # both places of a row in one number
+    codes = np.zeros(0, dtype=np.int64)  # both positions of a row in one number
     for _ in range(ROUNDS):
         if len(codes) >= count or not len(pool):
             break

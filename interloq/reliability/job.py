@@ -154,7 +154,7 @@ def from_log(log: TrainingLog, sources: Sources, settings: ReliabilitySettings, 
 
 
 def metric_id(metric: Any) -> str:
-    """Return what identifies a metric: its fields and models, without their places and versions of packages."""
+    """Return what identifies a metric: its fields and models, without their locations and package versions."""
     return str(signature(metric).without(VERSION, *LIBRARIES))
 
 

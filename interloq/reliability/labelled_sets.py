@@ -37,7 +37,7 @@ class LabelledSets:
     """Set i has pairs `sets[i]` (padded with NONE) of query `query[i]`, and label `values[i]`."""
 
     used: NDArray[np.int32]  # queries with labels, among all queries: query 0 is the first of them
-    pairs: NDArray[np.int32]  # query, and reference among those of all queries
+    pairs: NDArray[np.int32]  # query, and reference among the references of all queries
     query: NDArray[np.int32]
     sets: NDArray[np.int32]
     values: NDArray[np.float64]

@@ -30,7 +30,7 @@ Take = Callable[[Ints], torch.Tensor | TokenRows]  # input of the network for so
 
 @dataclass(frozen=True, slots=True)
 class PreparedReliability:
-    """A batch: its distinct pairs, and sets [examples, 1 + worse, width] as places among them."""
+    """A batch: its distinct pairs, and sets [examples, 1 + worse, width] as indices of these."""
 
     pairs: torch.Tensor | TokenRows
     sets: torch.Tensor
@@ -87,7 +87,7 @@ class ReliabilityTask:
         short = torch.relu(self.settings.margin - own.unsqueeze(-1) + worse) * there
         losses = (own - values) ** 2 + short.sum(dim=-1) / there.sum(dim=-1).clamp(min=1)
         total = (weights * losses).sum()
-        # the value is the mean over members, the gradient that of their sum: each learns as if it were alone
+        # the value is the mean over members, the gradient is taken of their sum: each learns as if it were alone
         return total + (total / len(predictions) - total).detach()
 
 

@@ -128,7 +128,7 @@ class Checks:
             self._counted.append([(part, method, Counter()) for part, method in product(parts(metric), COUNTED)])
         self._looks_at_language = False
         self._languages: dict[str, Counter[str]] = {}  # system → language → samples
-        self._certain: dict[str, Counter[str]] = {}  # those of them whose replies are certainly not in English
+        self._certain: dict[str, Counter[str]] = {}  # the ones whose replies are certainly not in English
         self._short: dict[tuple[str, int], Counter[str]] = {}
         self._tokenizers: dict[str, Tokenizer] = {}
         for part in chain.from_iterable(self._traits):

@@ -278,7 +278,7 @@ class _Scoring:
 def _score_chunk(
     metric: Metric, chunk: Sequence[Sample], chunk_reasons: Sequence[str], reasons: dict[Key, str]
 ) -> Array:
-    """Return one row per sample, NaN for unscored ones, and add why they are unscored to `reasons`."""
+    """Return one row per sample, NaN for unscored ones, and add the reasons for these to `reasons`."""
     scorable = []
     for i, sample in enumerate(chunk):
         if why := metric.unscorable(sample) or chunk_reasons[i]:

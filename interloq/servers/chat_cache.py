@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of chat servers on disk, by address and request: model, prompt and parameters, but not the key.
+"""A cache on disk for answers of chat servers, by address and request: model, prompt and parameters, but not the key.
 
-They are in `answers.db` in the cache folder (see data/files/cache.py).
+Answers are stored in `answers.db` in the cache folder (see data/files/cache.py).
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def _draw_relabellings(cells: NDArray[np.float64], n_permutations: int, seed: in
             yield swapped.astype(bool)
         return
     alone = np.flatnonzero(~both)
-    alone = alone[np.argsort(has_second[alone], kind="stable")]  # those of the first group first
+    alone = alone[np.argsort(has_second[alone], kind="stable")]  # first group first
     rng = np.random.default_rng(seed)
     start = True
     for labels in reassignments(len(alone), int(has_first[alone].sum()), n_permutations, seed):
@@ -152,7 +152,7 @@ def _draw_relabellings(cells: NDArray[np.float64], n_permutations: int, seed: in
 
 def _deal_out(cells: NDArray[np.float64], size: float, n_permutations: int, seed: int) -> Array:
     """Return what `_statistics` returns, for units of one group each."""
-    order = np.argsort(cells[1] == 0, kind="stable")  # those of the first group first
+    order = np.argsort(cells[1] == 0, kind="stable")  # first group first
     total, number = (cells[:2] + cells[2:])[:, order]
     moments = np.stack([total, number, total**2, total * number, number**2], axis=1)
     groups = int(np.count_nonzero(cells[1]))

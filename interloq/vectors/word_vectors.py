@@ -312,7 +312,7 @@ def describe_tokenizer(tokenizer: Tokenizer | None) -> dict[str, str] | None:
 
 
 def choose_tokenizer(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Tokenizer:
-    """Return the recorded tokenizer, or the given one if it is the same or none is recorded."""
+    """Return the given tokenizer, or the recorded one if none is given; refuse one that differs from the record."""
     if recorded and given and not _same(given, recorded):
         raise InputError(
             f"the vectors were made with tokenizer {recorded['signature']}, got {given.signature()}",

@@ -107,14 +107,14 @@ def section(
 
 
 def number(value: float, decimals: int = DECIMALS) -> str:
-    """Return a number with a fixed number of decimals; a dash if it is unknown."""
+    """Format a number with a fixed number of decimals; return a dash if it is unknown."""
     if not math.isfinite(value):
         return NONE
     return f"{value:z.{decimals}f}".replace("-", "−")
 
 
 def interval(ci: tuple[float, float] | None) -> Shown:
-    """Return an interval; a dash if it is unknown."""
+    """Format an interval; return a dash if it is unknown."""
     if not ci:
         return NONE
     return message("range", low=number(ci[0]), high=number(ci[1]))

@@ -62,7 +62,7 @@ class Gain:
 
     @property
     def p(self) -> float:
-        """Return the one-sided p-value of a loss above the margin."""
+        """Return the one-sided p-value for a loss above the margin."""
         error = math.sqrt(self.shrinking + self.fixed)
         if not error:
             return float(self.distance >= 0)

@@ -278,7 +278,7 @@ class _Job:
         return names, parts
 
     def _bad_lines(self, cleaned: Sequence[dict[str, Any]]) -> list[str]:
-        """Collect the bad lines of all shards in one file, which replaces an old one."""
+        """Collect the bad lines of all shards in one file, replacing the file of an earlier build."""
         if not any(counts["rejected"] for counts in cleaned):
             (self.output / BAD_LINES).unlink(missing_ok=True)
             return []

@@ -117,7 +117,7 @@ class Key:
 
     @property
     def line(self) -> str:
-        """The line of the file."""
+        """The line of the settings file that states this setting."""
         line = f"{self.name.rpartition('.')[2]} = {_toml(self.default)}  # {self.help}"
         if self.choices:
             line += f" ({', '.join(self.choices)})"

@@ -30,7 +30,7 @@ HINTS = {
 
 @contextlib.contextmanager
 def writing(path: str | Path, *also: type[Exception]) -> Iterator[None]:
-    """Turn file system errors into one line about this output; `also` are further errors of a library."""
+    """Turn file system errors into one line about this output; `also` lists exceptions of a library to treat alike."""
     try:
         yield
     except also as error:

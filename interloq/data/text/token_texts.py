@@ -66,7 +66,7 @@ class Texts:
 
 
 def spans(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return concatenated ranges of places, from each start for its length."""
+    """Return concatenated ranges of positions, from each start for its length."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 

@@ -28,7 +28,7 @@ from interloq.models.packing import Packing
 from interloq.models.token_predictor import Goal, SpecialTokens, TokenPredictor
 from interloq.models.token_rows import Packed, TokenRows, round_up
 
-SKIPPED = -100  # target of a place where nothing is to be predicted
+SKIPPED = -100  # target of a position where nothing is predicted
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 CHUNK = 2**24  # tokens processed at a time
@@ -131,7 +131,7 @@ class TokenBatch:
         return [TokenBatch(a, b, c, scale=self.scale) for a, b, c in zip(rows, places, targets, strict=True)]
 
     def pack(self, packing: Packing) -> TokenBatch:
-        """Return the batch without padding; the number of places is rounded up, so that few shapes occur."""
+        """Return the batch without padding; the number of positions is rounded up, so that few shapes occur."""
         assert isinstance(self.rows, TokenRows)  # noqa: S101
         places = self.places[self.rows.mask.bool()].nonzero()[:, 0]
         spare = round_up(len(places)) - len(places)

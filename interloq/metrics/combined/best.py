@@ -6,8 +6,8 @@ score = ⅔ (j − m₁) / σ₁ + ⅓ (b − m₂) / σ₂                   wi
 
 j is the judge's score and b the score against the references. The means m, scales σ and weights are fields of the
 metric, rounded from public sets (`recipes/best.py`), and not fitted to the samples, so a reply's score does not depend
-on the replies scored with it. Only the choice between the two lines does: it is made once for the set, is in the
-signature, and a note says what was used. If only some samples have references, all of them are scored without.
+on the replies scored with it. Only the choice between the two formulas does. It is made once for the whole set;
+the signature contains it, and a note states it. If only some samples have references, all are scored without them.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class BertScore(NetworkMetric, name="bertscore"):
         return mean_parts(total, "precision", "recall")
 
     def parts(self, samples: Sequence[Sample]) -> list[Array]:
-        """Return P, R and F with each reference, [references, 3] per sample: rescaled, without weights."""
+        """Return P, R and F for each reference, [references, 3] per sample: rescaled, without weights."""
         return [rows[:, :3] for _, rows in self._rows(samples)]
 
     def _weigh(self, sample: Sample, rows: Array) -> Array:

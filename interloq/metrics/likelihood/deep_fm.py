@@ -2,7 +2,7 @@
 """Deep FM, the fluency half of Deep AM-FM (Zhang et al., 2021): how likely is the reply under a language model?
 
 reference_free: FM = [ log p(utterance + reply) − log p(utterance) ] / (number of the reply's tokens)
-referenced:     FM = max_j  min(e_j, e) / max(e_j, e),  e = exp( log p(reply) / tokens ), e_j that of reference j
+referenced:     FM = max_j  min(e_j, e) / max(e_j, e),  e = exp( log p(reply) / tokens ), e_j likewise for reference j
 
 e is the inverse of the perplexity. `separator` is put between utterance and reply and counts as part of the reply: a
 space by default, as in running text; '' for models that put a space in front of every text themselves. A text is

@@ -71,7 +71,7 @@ class DeltaBleu(BleuMetric, name="delta_bleu"):
 
 
 def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
-    """Return weighted matches, weighted n-gram totals and lengths of each sample."""
+    """Return weighted matches, weighted n-gram totals and lengths for each sample."""
     lengths = numbered.responses.lengths
     rows = np.zeros((len(lengths), 2 * order + 2))
     for block in ngrams.count(numbered, order):

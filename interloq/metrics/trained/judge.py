@@ -6,8 +6,8 @@ best (1). `model` is a folder written by `interloq train judge`, or a judge that
 `interloq[ready]`), `ready-large`, which needs the encoder all-mpnet-base-v2 from the Hugging Face hub, or `ready-both`,
 which joins `ready-large` with a judge on `smollm2`; write `./ready` for a folder of that name. `scorer` is the current
 location of the relevance network if it has moved. An empty reply scores −1. A packaged judge leaves replies that are
-clearly not in English unscored, unless `any_language` is set. For the training, see `interloq.statistics.ridge` (the
-network is frozen) and `interloq.scorers.judge.tuned_job` (it is tuned).
+clearly not in English unscored, unless `any_language` is set. For the training, see `interloq.statistics.ridge`
+(frozen network) and `interloq.scorers.judge.tuned_job` (tuned network).
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Judge(ContextReply, name="judge"):
         str, "folder of the trained judge, or one that comes with this package: `ready`, `ready-large`, `ready-both`"
     ]
     aspect: Annotated[str, "what people rated; `interloq train judge` prints the aspects of a judge"] = "overall"
-    scorer: Annotated[str | None, "present location of the relevance network; `None`: as in training"] = None
+    scorer: Annotated[str | None, "current location of the relevance network; `None`: as in training"] = None
     any_language: Annotated[bool, ANY_LANGUAGE] = False
 
     @property
     def language(self) -> str:
-        """The only language that the judge's networks know; empty if unknown."""
+        """The only language that the judge's networks know; empty if that is unknown."""
         return language_of(self.model) or language_of(self.network().origin)
 
     @property
@@ -66,7 +66,7 @@ class Judge(ContextReply, name="judge"):
         made = "interloq.scorers.judge.model:load_judge"
         extra, folder = EXTRAS.get(self.model, "encoder"), str(judge_folder(self.model))
         judge = load_model("metric 'judge'", made, folder, extra=extra, scorer=self.scorer)
-        judge.row(self.aspect)  # an aspect that it lacks is refused even if no reply has text
+        judge.row(self.aspect)  # refuses an unknown aspect even if no reply has text
         return judge
 
     def network_scores(self, samples: Sequence[Sample]) -> Array:
@@ -78,5 +78,5 @@ class Judge(ContextReply, name="judge"):
         return errors
 
     def trained_on(self, samples: Sequence[Sample]) -> int:
-        """Return the number of samples whose ratings the judge may know: it was trained on their context and reply."""
+        """Return the number of samples whose context and reply the judge was trained on."""
         return int(self.network().trained_on(samples))

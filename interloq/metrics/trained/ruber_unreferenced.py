@@ -54,7 +54,7 @@ class BertRuber(ContextReply, name="bert_ruber"):
         extra="encoder",
     )
     places = ("model", "encoder")
-    encoder: Annotated[str | None, "present location of the encoder; `None`: as in training"] = None
+    encoder: Annotated[str | None, "current location of the encoder; `None`: as in training"] = None
 
     def network(self) -> Any:
         made = "interloq.scorers.bert_ruber.model:BertRuberScorer.load"

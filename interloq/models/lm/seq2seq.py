@@ -56,7 +56,7 @@ class Seq2SeqModel(LoadedModel):
     ) -> FollowUpScores:
         """Return the scores of every follow-up after every dialogue.
 
-        `whole` is refused: dialogues are read, not predicted.
+        `whole=True` is refused, because an encoder-decoder model reads the dialogue and does not predict it.
         """
         if whole:
             raise InputError("an encoder-decoder model does not predict the dialogue", hint="use mode='conditional'")

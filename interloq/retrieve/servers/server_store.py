@@ -55,7 +55,7 @@ class ServerStore(Store):
 
     manifest: ServerManifest
     _defaults: ClassVar[Any]  # a dataclass: the options that are fixed when the store is created
-    _given: Mapping[str, Any]  # those of them that are in the address
+    _given: Mapping[str, Any]  # the ones that are in the address
 
     def __init__(self, address: str, retriever: Retriever | None = None) -> None:
         self._connect(address)

@@ -32,7 +32,7 @@ from interloq.scorers.interlocutor.settings import Added, InterlocutorSources, T
 from interloq.scorers.interlocutor.task import InterlocutorTask
 from interloq.signature import file_fingerprint
 
-OWN = (FACTS, WEIGHTS, CURVE, TIMES, CARD, PROFILES)  # files that differ from those of the model
+OWN = (FACTS, WEIGHTS, CURVE, TIMES, CARD, PROFILES)  # files that differ from the model's
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ from interloq.scorers.interlocutor.reader import SampleReader
 from interloq.scorers.interlocutor.settings import DCP, Target
 from interloq.signature import fingerprint
 
-SHARE = 10  # one of so many dialogues is held out without a dev file
+SHARE = 10  # without a dev file, one in SHARE dialogues is held out
 Ints = NDArray[np.int64]
 BATCH = 1024  # samples tokenised at a time
 TOKENS, ARRAYS, FACTS = "tokens.i32", "examples.npz", "examples.json"

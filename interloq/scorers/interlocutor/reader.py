@@ -21,7 +21,7 @@ from interloq.scorers.interlocutor.continuity_labels import judges_turns
 
 Tokens = NDArray[np.int32]
 Row = tuple[Tokens, Tokens]  # context, and reply
-REPLIER, JUDGE, USERS = 0, 1, 2  # tokens after those of the encoder; the first user is USERS
+REPLIER, JUDGE, USERS = 0, 1, 2  # tokens after the encoder's; the first user is USERS
 SPECIAL = 3  # [CLS] and two [SEP]
 
 

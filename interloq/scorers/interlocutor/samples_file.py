@@ -69,7 +69,7 @@ class SampleSource:
         return self.reading.read(self.path, kind=kind)
 
     def rename(self, record: Any) -> Any:
-        """Hash a record's user ids, unless ids are kept or the file's header says that this was decided before."""
+        """Hash a record's user ids, unless ids are kept or the file's header shows that this was already decided."""
         if self._hash is None:
             return record
         if isinstance(record, Dialogue):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training of the scorer `judge` on a frozen network: encode every rated reply, then fit one head per aspect.
 
-If it starts from another judge, the heads of that judge are corrected; otherwise heads are learned from nothing.
+If it starts from another judge, the heads of that judge are corrected; otherwise heads are learned from scratch.
 
 Each file is one set of rated replies. Encoding takes the longest: states are written in batches to `<folder>/work`, and
 an interrupted job resumes after the last complete batch.
@@ -38,7 +38,7 @@ from interloq.signature import signature as signed
 from interloq.statistics.ridge import Head, RatedStates, learn_correction, learn_head
 
 STATES = "states.f32"
-BATCH = 1024  # replies encoded at a time: the most work that a kill loses
+BATCH = 1024  # replies encoded at a time; a job that is killed loses no more than these
 
 
 OTHERS = "other settings, another scorer or other ratings"  # for the error if the folder contains another job
@@ -52,19 +52,19 @@ class StartingScorer:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """Facts stored with it."""
+        """Facts stored with the scorer."""
         return read_facts(scorer_folder(self.name), kind=RelevanceScorer.kind)
 
     @property
     def place(self) -> str:
-        """Its location."""
+        """The location of the scorer."""
         if self.name in PACKAGED:
             return self.name
         return str(Path(self.name).resolve())
 
     @property
     def signature(self) -> str:
-        """Its signature."""
+        """The scorer's signature."""
         with reading_saved(scorer_folder(self.name)):
             return signature_of(self.facts)
 
@@ -77,7 +77,7 @@ class StartingScorer:
         return RelevanceScorer.load(self.name, device=device)
 
     def trained_on(self, samples: Sequence[Sample]) -> int:  # noqa: ARG002
-        """Return the number of samples whose ratings it knows."""
+        """Return the number of samples that it was trained on."""
         return 0
 
     def learn(self, aspect: str, rated: RatedStates) -> tuple[Head, dict[str, Any]]:  # noqa: ARG002
@@ -90,7 +90,7 @@ class StartingJudge(StartingScorer):
 
     @cached_property
     def judge(self) -> JudgeScorer:
-        """Its heads; its network is loaded when it is used."""
+        """The heads; the network is loaded when it is first used."""
         judge = load_judge(self.name)
         if isinstance(judge, JudgeEnsemble):
             raise InputError(f"{self.name} has several networks", hint=f"start from {READY} or {READY_LARGE}")
@@ -102,7 +102,7 @@ class StartingJudge(StartingScorer):
 
     def describe(self) -> dict[str, str]:
         network = self.judge.facts["scorer"]
-        if network.get("kind") == KIND:  # the network of a third judge, where it started
+        if network.get("kind") == KIND:  # the network of a third judge, from which this one started
             return dict(network)
         place = self.name if self.name in JUDGES else str(Path(self.name).resolve())
         return {"place": place, "kind": KIND, "signature": str(network["signature"]), "from": self.judge.origin}
@@ -114,7 +114,7 @@ class StartingJudge(StartingScorer):
         return replace(self.judge, device=device).relevance
 
     def learn(self, aspect: str, rated: RatedStates) -> tuple[Head, dict[str, Any]]:
-        """Return the corrected head of the aspect, or of `overall` or the first aspect if the judge lacks it."""
+        """Return the corrected head of the aspect; if the judge lacks it, of `overall` or of the first aspect."""
         aspects = [learned["aspect"] for learned in self.judge.facts["aspects"]]
         start = next(name for name in (aspect, "overall", aspects[0]) if name in aspects)
         row = self.judge.row(start)
@@ -135,7 +135,7 @@ class LearnedAspect:
     more: dict[str, Any]
 
     def describe(self) -> dict[str, Any]:
-        """Return the facts about it."""
+        """Return the facts that are stored about the aspect."""
         return {
             "aspect": self.aspect,
             "replies": len(self.rated.targets),
@@ -149,7 +149,7 @@ class LearnedAspect:
 
 @dataclass(frozen=True, kw_only=True)
 class FrozenJudgeJob(Job[Any]):
-    """Learns heads only. There is no network to fit: the task is the list of learned aspects."""
+    """Learns heads only. No network is fitted, so the task is just the list of learned aspects."""
 
     log: TrainingLog
     scorer: StartingScorer

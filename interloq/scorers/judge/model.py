@@ -70,7 +70,8 @@ class Heads:
 class JudgeScorer(Heads):
     """Heads [aspects, dimensions] on the states of a relevance network.
 
-    `error` are the weights of the head that predicts the absolute error of `overall`, then its offset; None without it.
+    `error` has the weights and, last, the offset of the head that predicts the absolute error of `overall`; None if the
+    judge has no such head.
     """
 
     error: Floats | None
@@ -79,7 +80,7 @@ class JudgeScorer(Heads):
 
     @classmethod
     def load(cls, folder: str | Path, *, scorer: str | None = None, device: str = "auto") -> JudgeScorer:
-        """Load a judge; `scorer` is the current location of its relevance network; None means as in training."""
+        """Load a judge; `scorer` is the current location of its relevance network (None: the location in training)."""
         folder = judge_folder(folder)
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
@@ -108,7 +109,7 @@ class JudgeScorer(Heads):
 
     @property
     def origin(self) -> str:
-        """The packaged judge that this is, or else the relevance network before tuning, if any, or the current one."""
+        """The name of this packaged judge; otherwise, its relevance network, before tuning if it was tuned."""
         return packaged_name(self.folder) or str(self.facts["scorer"].get("from", self.place))
 
     def unlimited_scores(self, samples: Sequence[Sample], aspect: str) -> Floats:
@@ -151,7 +152,7 @@ class JudgeEnsemble(Heads):
 
     @property
     def origin(self) -> str:
-        """The packaged judge that this is, or else the first member's origin."""
+        """The name of this packaged judge; otherwise, the first member's origin."""
         return packaged_name(self.folder) or self.members[0].origin
 
     def unlimited_scores(self, samples: Sequence[Sample], aspect: str) -> Floats:
@@ -183,7 +184,7 @@ def load_judge(folder: str | Path, *, scorer: str | None = None, device: str = "
 
 
 def _find_network(folder: Path, facts: Mapping[str, Any]) -> str:
-    """Return the place of a judge's relevance network, which may be the network of another judge."""
+    """Return the location of a judge's relevance network, which may be the network of another judge."""
     place = str(facts["scorer"]["place"])
     if facts["scorer"].get("kind") == KIND:
         folder = judge_folder(place)
@@ -214,6 +215,6 @@ def texts_of(samples: Sequence[Sample]) -> tuple[list[list[str]], list[str]]:
 
 
 def pair_hash(sample: Sample) -> int:
-    """Return a hash of context and reply, as a signed number."""
+    """Return a hash of the context and reply, as a signed number."""
     digest = bytes.fromhex(fingerprint(*context_of(sample), normalise_text(sample.response)))
     return int.from_bytes(digest, signed=True)

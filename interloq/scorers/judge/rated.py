@@ -26,14 +26,14 @@ from interloq.signature import fingerprint
 from interloq.statistics.ridge import Floats, Ints, RatedStates, ranks
 
 REPLIES = "replies.npz"
-SHARE = 10  # one of so many contexts of a set is held out
+SHARE = 10  # one in SHARE contexts of each set is held out
 
 
 @dataclass(frozen=True, slots=True)
 class AspectRatings:
-    """Replies that an aspect is learned from, as places in `RatedSets.samples`, with the ranks of their ratings.
+    """Replies that an aspect is learned from, as indices of `RatedSets.samples`, with the ranks of their ratings.
 
-    `skipped` are the numbers of the sets with too few ratings of the aspect.
+    `skipped` has the numbers of the sets with too few ratings of the aspect.
     """
 
     which: Ints
@@ -85,13 +85,13 @@ class RatedSets:
 
     @property
     def summary(self) -> str:
-        """The counts in words."""
+        """The counts as a phrase."""
         replies = count(len(self.samples), "rated reply", "rated replies")
         return f"{replies}, {count(self.omitted, 'sample')} omitted that lack a reply, a context or ratings"
 
     @property
     def aspects(self) -> list[str]:
-        """Everything that was rated."""
+        """The rated aspects."""
         return sorted(set(chain.from_iterable(self.means)))
 
     def ratings(self, aspect: str, least: int) -> AspectRatings:
@@ -161,9 +161,9 @@ def _means(sample: Sample) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class RatedReplies:
-    """Tokenised replies that a judge is tuned on.
+    """Tokenised replies that a judge is tuned on, with the ranks of their ratings.
 
-    Tokens of each reply's context (text 2i) and of the reply (text 2i + 1), with the ranks of their ratings.
+    Text 2i is the context of reply i, and text 2i + 1 the reply itself.
     """
 
     tokens: NDArray[np.int32]

@@ -19,7 +19,7 @@ TUNING = Training(
 
 @dataclass(frozen=True)
 class Network:
-    """The network that a judge starts from, and whether it learns too."""
+    """The network that a judge starts from, and whether it is trained too."""
 
     scorer: str = option(
         "ready",
@@ -33,14 +33,14 @@ class Network:
 
 @dataclass(frozen=True)
 class JudgeSettings(Component):
-    """What is learned from ratings on the states of a frozen network."""
+    """Settings for learning heads from ratings, on the states of a frozen network."""
 
     least: int = option(LEAST, "minimum number of rated replies per set to learn an aspect from", above=0)
 
 
 @dataclass(frozen=True)
 class TuneSettings(Component):
-    """What is learned from ratings by fine-tuning, and its batches."""
+    """Settings for fine-tuning the network on the ratings of one aspect."""
 
     aspect: str = option("overall", "aspect whose ratings are learned", metavar="NAME")
     least: int = option(LEAST, "minimum number of rated replies per set to learn an aspect from", above=0)

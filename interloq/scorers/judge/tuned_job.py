@@ -44,7 +44,7 @@ from interloq.statistics.ridge import TINY, Head, Ints, heads, interval, spearma
 
 @dataclass(frozen=True, slots=True)
 class JudgeBatch:
-    """Replies of one set with the ranks of their ratings. The loss is for the replies at `own`, against all others."""
+    """Replies of one set with the ranks of their ratings. The loss compares the replies at `own` with all others."""
 
     rows: TokenRows | Packed
     targets: torch.Tensor
@@ -130,7 +130,7 @@ class TuneTask:
         drawn = {}
         for number, replies in self.sets["train"].items():
             width = min(size, len(replies))
-            passes = math.ceil(rounds * width / len(replies))  # each draws every reply once
+            passes = math.ceil(rounds * width / len(replies))  # each pass draws every reply once
             permuted = np.concatenate([rng.permutation(replies) for _ in range(passes)])
             drawn[number] = permuted[: rounds * width].reshape(rounds, width)
         groups: list[Ints] = []
@@ -147,7 +147,7 @@ class TuneTask:
 
     @cached_property
     def _dev_scales(self) -> dict[int, float]:
-        """Factors by which every set counts the same in the dev loss."""
+        """Factors that make every set count the same in the dev loss."""
         sets, total = self.sets["dev"], int(self.replies.dev.sum())
         return {number: total / (len(sets) * len(replies)) for number, replies in sets.items()}
 

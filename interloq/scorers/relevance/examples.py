@@ -56,9 +56,10 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Exchanges:
-    """Exchanges as text numbers. `contexts` and `similar` have one row per exchange, padded with NONE.
+    """Exchanges whose texts are given by their numbers.
 
-    They are sorted by part, origin and talk; the first `facts["dev"]` exchanges are the dev part.
+    `contexts` and `similar` have one row per exchange, padded with NONE. Exchanges are sorted by part, origin and talk;
+    the first `facts["dev"]` of them are the dev part.
     """
 
     tokens: NDArray[Any]
@@ -241,7 +242,7 @@ def _by_hash(hashes: Hashes, forms: Hashes, tokens: NDArray[Any], lengths: NDArr
 
 
 def _number_exchanges(exchanges: _HashedExchanges, hashes: Hashes, reading: RelevanceReading) -> dict[str, Any]:
-    """Return the distinct exchanges as text numbers, sorted."""
+    """Return the distinct exchanges, sorted, with texts given by their numbers."""
     contexts, replies, talks, origins, counts, wrong = exchanges.arrays()
     same = replies + (contexts * (MIX * np.arange(1, contexts.shape[1] + 1, dtype=np.uint64))).sum(axis=1)
     order = np.lexsort((same, talks, origins))

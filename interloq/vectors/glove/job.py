@@ -5,7 +5,7 @@ Loss: ½ Σ f(X_ij) · (w_i · w̃_j + b_i + b̃_j − log X_ij)² over all pair
 f(x) = min(1, (x / x_max)^alpha); minimised by AdaGrad, one entry at a time in random order. A word's vector is w + w̃.
 
 As in the authors' program, initial values are (u − ½) / (dimensions + 1) with u uniform in [0, 1), squared gradients
-start at 1 and include the learning rate, and components of a gradient are clipped at ±clip. The program of 2014 also
+start at 1 and include the learning rate, and components of a gradient are clipped at ±clip. The 2014 program also
 uses the learning rate for biases, and later releases use 1; `bias_rate` allows either. Unlike that program, this one
 uses float32 instead of float64, and an order of entries in which threads never share a word (shuffle.py), so a seed
 gives the same result with any number of threads.

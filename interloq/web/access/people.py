@@ -95,7 +95,7 @@ def invite(
     parameter: str = "",
     most_people: int = MOST_PEOPLE,
 ) -> str:
-    """Make an invitation and return its secret. With a `parameter`, each id is a different person."""
+    """Create an invitation and return its secret. With a `parameter`, one link serves many people, told apart by it."""
     if role not in (ADMINISTRATORS if task is None else ("annotator",)):
         raise InputError("annotators are invited to one task, administrators to the whole study")
     if parameter and role != "annotator":

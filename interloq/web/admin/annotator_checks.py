@@ -86,7 +86,7 @@ def _annotator(
 
 
 def _count_answers(pages: Iterable[FinishedPage]) -> Counter[tuple[str, str]]:
-    """Count each answer by aspect; choices as shown, because a bored person clicks one side."""
+    """Count answers by aspect, and choices by the side shown, since a bored person keeps clicking the same one."""
     counts: Counter[tuple[str, str]] = Counter()
     for page in pages:
         if page.correct is not None:

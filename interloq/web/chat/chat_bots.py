@@ -46,7 +46,7 @@ class ChatBots:
         self._known: dict[str, tuple[Bot, Any]] = {}
 
     def reply(self, name: str, spec: str, turns: Sequence[Turn], seed: int, show: Show) -> Reply:
-        """Return the bot's next reply, in which any error is a failure. Bots that stream show the text so far."""
+        """Return the bot's next reply; any error becomes its failure. Bots that stream show the text so far."""
         try:
             bot, lock = self._get(name, spec)
             with lock:

@@ -67,7 +67,10 @@ class Answer:
 
 
 def answers(connection: Connection, task: int) -> Iterator[Answer]:
-    """Yield all answers to a task in the order of its items, except attention checks; guesses: see `export_answer`."""
+    """Yield all answers to a task in the order of its items, except attention checks.
+
+    Guesses are converted by `export_answer`.
+    """
     rows = connection.execute(
         select(answer, assignment.c.person_id, item.c.hidden)
         .join(assignment, assignment.c.id == answer.c.assignment_id)
