@@ -74,7 +74,7 @@ class Judgments:
         return row
 
     def without(self, annotator: int) -> Array:
-        """Return the mean judgment of each sample by all others."""
+        """Return the mean judgment of each sample by all annotators but this one."""
         others = self.annotator != annotator
         return means(self.sample[others], self.value[others], len(self.keys))
 

@@ -69,7 +69,7 @@ def check_slope(slope: Clustered, metric: str, *, lower_is_better: bool) -> None
 
 
 def in_ratings(difference: float, error: float, freedom: float, slope: Clustered) -> tuple[float, tuple[float, float]]:
-    """Return a difference of scores in ratings, with its 95 % interval.
+    """Convert a difference of scores to the scale of the ratings; return it with its 95 % interval.
 
     The interval is unbounded if the slope is not significant with these degrees of freedom.
     """

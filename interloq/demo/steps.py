@@ -94,7 +94,7 @@ def _first_table(folder: Path) -> DemoStep:
 
 
 def _comparison(folder: Path, language: str) -> DemoStep:
-    """Compare two systems by the judge, or by chrF if it is not installed or knows another language."""
+    """Compare two systems by the judge, or by chrF if the judge is not installed or does not know the language."""
     old, new = VERSIONS
     metrics = ["chrf"]
     if language == "en" and not missing(JUDGED):

@@ -26,7 +26,7 @@ NAME, TENSORS, STATE = "checkpoint", "tensors.safetensors", "state.json"
 
 @dataclass
 class State:
-    """Training progress: `epoch` counts finished epochs; `batches`, `loss` and `seconds` are of the current one."""
+    """Training progress: `epoch` counts finished epochs; `batches`, `loss` and `seconds` refer to the current one."""
 
     epoch: int = 0
     batches: int = 0

@@ -44,7 +44,7 @@ class CheatingTrial:
 
     @property
     def overturned(self) -> bool:
-        """Return whether it lost in the fair set and won in the unfair one."""
+        """Return whether the favoured system loses (or ties) in the fair set and wins in the unfair one."""
         return self.unfair > 0 and self.fair <= 0
 
 

@@ -56,7 +56,7 @@ class RatingTask(ABC):
 
     @abstractmethod
     def prepare(self, part: Part, examples: Ints) -> Any:
-        """Return the batch of these examples; its `labels` are of their first triplets, then of their second ones."""
+        """Return the batch of these examples; its `labels` are for their first triplets, then for their second ones."""
 
     @abstractmethod
     def logits(self, prepared: Any) -> torch.Tensor:

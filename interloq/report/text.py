@@ -29,11 +29,11 @@ class Estimated(Protocol):
 
     @property
     def value(self) -> float:
-        """The value."""
+        """The estimate."""
 
     @property
     def ci(self) -> tuple[float, float] | None:
-        """Its interval, if there is one."""
+        """The interval, if there is one."""
 
 
 def is_known(value: float | None) -> bool:

@@ -215,7 +215,7 @@ def _check_files(paths: Iterable[str | Path]) -> None:
 
 
 class Exclusion:
-    """Excludes pairs that overlap test samples. Its name is part of the source's: other samples give another source."""
+    """Excludes pairs that overlap test samples. Source names contain its name, so they depend on these samples."""
 
     def __init__(self, paths: Sequence[str | Path], *, strict: bool = False) -> None:
         self.samples = list(read_all(paths, strict=strict))
@@ -223,7 +223,7 @@ class Exclusion:
         self.dropped: Counter[str] = Counter()
 
     def source(self, path: str | Path, sources: Iterable[str]) -> str:
-        """Return the name of a file of pairs with this exclusion."""
+        """Return the source name of a file of pairs: its hash and this exclusion's name."""
         own = file_fingerprint(Path(path))
         for known in sources:
             if known.split("-")[0] == own and known != own + self.name:

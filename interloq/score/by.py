@@ -143,7 +143,7 @@ class ScoreCalibration:
     source: str
 
     def chances(self, scores: Array) -> Array:
-        """Return P(the true reply) of each score; NaN stays NaN."""
+        """Return the probability of a true reply at each score; NaN stays NaN."""
         return np.interp(scores, self.scores, self.probabilities)
 
 

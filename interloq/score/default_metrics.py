@@ -30,7 +30,7 @@ READ = 1000  # samples whose language is looked at
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """Specs of metrics, and for others that were left out, the reason and what to do about it."""
+    """Specs of default metrics; for each one left out, the reason and what to do about it."""
 
     metrics: tuple[str, ...]
     left_out: tuple[str, ...] = ()

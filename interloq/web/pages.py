@@ -37,7 +37,7 @@ PAGE_VERSION = _version()
 
 
 class Pages:
-    """Renders the pages; `root` is the path that they are below."""
+    """Renders the pages; `root` is the path under which they are served."""
 
     def __init__(self, root: str = "") -> None:
         self.templates = Environment(

@@ -102,7 +102,7 @@ def _enough(n: int, variance: float, allowed: float) -> int | None:
 def score_gain(
     change: Change, comparison: Comparison, margin: float, slope: Clustered | None, unit: UnitKind = "sample"
 ) -> Gain:
-    """Return the gain in scores or, with the slope of scores on ratings of these units, in ratings."""
+    """Return the gain in units of the score or, given the slope of scores on ratings, in units of the ratings."""
     lower = change.direction == "lower"
     if change.direction == "neither":
         lower = downwards(change.metric, verb="gate")

@@ -171,7 +171,7 @@ def _slope(
     reading: VersionReading,
     doubts: dict[str, str],
 ) -> tuple[Clustered, str]:
-    """Return the score per unit of rating, by rated samples of the same judge, and a note on samples without a score.
+    """Return the score per unit of rating, from rated samples of the same judge, and a note on samples without a score.
 
     If the rated samples were chosen by their scores, the metric is added to `doubts`.
     """

@@ -85,7 +85,7 @@ def _mebibytes(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
-    """How a build runs; the same settings give the same corpus with any of them."""
+    """How a build runs. These options do not change the corpus, which depends only on logs and settings."""
 
     workers: int = option(0, "processes", shown="one per core")
     memory: str = option("2GB", "memory limit of the joins", metavar="SIZE")
@@ -124,7 +124,7 @@ class Key:
         return line
 
     def read(self, value: Any, where: str) -> Any:
-        """Check a value from the file and return it as the setting needs it."""
+        """Check a value from the file and return it in the type of the setting."""
         if typing.get_origin(self.hint) is not tuple:
             if not _fits(value, self.hint):
                 raise InputError(

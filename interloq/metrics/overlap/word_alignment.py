@@ -94,7 +94,7 @@ class _Occurrences:
         return self.response[key] - self.reference[key]
 
     def may_miss(self, key: str, seen: int) -> _Limit:
-        """Return whether the reply's word may stay unmatched: fewer than `spare` of the `seen` ones did."""
+        """Return whether the reply's word may stay unmatched: fewer than `spare` of the `seen` ones are."""
         return _Limit(self._bits.get(key, 0), seen - self.spare(key), NEVER)
 
     def may_lend(self, key: str, seen: int) -> _Limit:

@@ -165,7 +165,7 @@ class Program:
             return Reply("", last)
 
     def end(self) -> None:
-        """Kill it, even while another thread waits for its reply: that thread sees the end of output and stops."""
+        """Kill the program, even while a thread waits for its reply: that thread sees the end of output and stops."""
         self.ended = True
         self._kill()
         if self._busy.acquire(timeout=PATIENCE):

@@ -162,7 +162,7 @@ def _add_headers(send: Send, path: str) -> Send:
 
 
 def _limit_body(receive: Receive, limit: int) -> Receive:
-    """Stop reading a body that is too long: without a length in the headers, nothing else reveals it."""
+    """Stop reading a body that is too long, which the headers do not reveal if they give no length."""
     read = 0
 
     async def limited() -> Message:

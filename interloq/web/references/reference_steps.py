@@ -31,7 +31,7 @@ ELSEWHERE = "this item was continued elsewhere, perhaps in another tab"
 
 @dataclass(frozen=True)
 class ReferenceDecision:
-    """What a person decides: `text` is an edited text, `candidate` the place of the chosen candidate."""
+    """What a person decides: `text` is an edited text, `candidate` the index of the chosen candidate."""
 
     action: Action
     text: str = ""
