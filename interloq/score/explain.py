@@ -187,7 +187,7 @@ class Explained:
 
     def facts(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        facts = {
+        facts: dict[str, Any] = {
             "id": self.sample.id,
             "system": self.sample.system,
             "metric": self.metric,
