@@ -7,6 +7,9 @@ For each of the sets of `rated_sets.py` in which all replies have references: me
 of the judge and of BERTScore, and Spearman's correlation of both and of `best` with the mean rating. The last row is
 the mean over sets; `means` and `scales` of `best` are its first columns, rounded. The exit code is 0, or 2 if data or
 models are missing.
+
+The packaged judges have learned from these ratings, so their correlations, and those of `best`, are overstated here;
+docs/measured/judge.md has figures of judges that had not.
 """
 
 from __future__ import annotations

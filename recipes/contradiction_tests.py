@@ -66,7 +66,7 @@ def robustness_set(data: Path, good: str, bad: str, *, chosen: str = "", most: i
 
     `chosen` keeps one kind of damage, of those that `damage` names.
     """
-    samples, labels, clusters = [], [], []
+    samples, labels, clusters = list[Sample](), list[bool](), list[int]()
     originals, damaged_samples = robustness_samples(data, good)[:most], robustness_samples(data, bad)[:most]
     for number, (original, damaged) in enumerate(zip(originals, damaged_samples, strict=True)):
         if chosen and damage(original, damaged) != chosen:
@@ -93,7 +93,7 @@ def damage(original: Sample, damaged: Sample) -> str:
 
 def plusplus_set(data: Path, kind: str, most: int) -> TestSet:
     """Return good replies to the first contexts of DailyDialog++, and other ones of this kind."""
-    samples, labels, clusters = [], [], []
+    samples, labels, clusters = list[Sample](), list[bool](), list[int]()
     for number, item in enumerate(plusplus(data)[:most]):
         for bad, replies in ((False, item["positive_responses"]), (True, item[f"{kind}_responses"])):
             for reply in replies:
@@ -127,7 +127,7 @@ def made_dialogues(talks: Sequence[Talk], number: int, seed: int) -> TestSet:
     """
     rng = random.Random(seed)  # noqa: S311
     usable = [talk for talk in talks if len(talk.texts) >= 6]
-    samples, labels = [], []
+    samples, labels = list[Sample](), list[bool]()
     while len(samples) < number:
         talk = rng.choice(usable)
         pair = fact_pair("test", [talk], rng)
@@ -152,7 +152,7 @@ def changed_replies(talks: Sequence[Talk], number: int, seed: int) -> TestSet:
     there are enough.
     """
     rng = random.Random(seed)  # noqa: S311
-    samples, labels, clusters = [], [], []
+    samples, labels, clusters = list[Sample](), list[bool](), list[int]()
     for talk in rng.sample(list(talks), len(talks)):
         turns = _turns(talk.texts, talk.first)
         for place in range(4, len(turns)):

