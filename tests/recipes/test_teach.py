@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import install_judges
+import judge_figures
 import judge_sets
 import numpy as np
 import pytest
@@ -31,6 +32,11 @@ from tests.made_relevance import exchanges, talks, tiny_encoder
 HELD_OUT, LEARNED = "GRADE ConvAI2", "FED turn"  # in the folds a and d
 RATED_SETS = (HELD_OUT, LEARNED, "DSTC7")
 RANK = 2
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(install_judges, "RESAMPLES", 20)
 
 
 @pytest.fixture(scope="module")
@@ -251,3 +257,22 @@ def test_the_pool_has_replies_of_every_kind() -> None:
             if base:
                 assert base[0] in text
     assert kinds >= {"true", "random", "retrieved", "elsewhere", "parrot", "dull", "corrupted", "attack"}
+
+
+def test_figures_name_judges_and_sets(
+    work: Path, judges: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(judge_figures, "RESAMPLES", 20)
+    monkeypatch.setattr(judge_figures, "TESTED", (HELD_OUT, LEARNED))
+    made = {
+        name: [install_judges.Taught(name, seed, "", RANK)] for name, seed in (("teacher", "soup"), ("student", "0"))
+    }
+    monkeypatch.setattr(judge_figures, "JUDGES", made)
+    monkeypatch.setattr(judge_figures, "COMPARED", (("student", "teacher"),))
+    assert judge_figures.main(["--judges", str(judges), "--rated", str(work / "rated.jsonl")]) == 0
+    printed = capsys.readouterr().out
+    assert "teacher − student: [" in printed
+    ratings = install_judges.Ratings(judge_sets.read_replies(work / "rated.jsonl"))
+    scores = judge_figures.scores_by_set(install_judges.Outputs(judges, ratings, made["student"]))
+    assert f"{judge_figures.mean_correlation(scores):.3f}" in printed
+    assert judge_figures.main(["--judges", "nowhere", "--rated", str(work / "rated.jsonl")]) == 2
