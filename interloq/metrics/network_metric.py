@@ -63,17 +63,20 @@ class ContextReply(NetworkMetric):
         return score_rows(scores)
 
 
-def knows_language(metric: Metric, sample: Sample) -> str | None:
+def knows_language(metric: Metric, sample: Sample, *, trainable: bool = True) -> str | None:
     """Return why a reply is unscored if it is certainly in a language that the metric's network does not know, or None.
 
-    Networks are only asked about replies that are certainly not in English, because this may load them.
+    If the metric is `trainable`, the reason names the command that trains a network for another language. Networks are
+    only asked about replies that are certainly not in English, because this may load them.
     """
     language = certain_language(sample.response)
     if language in ("", "en") or metric.language != LANGUAGE:
         return None
     name = name_of(metric)
-    train = f"interloq train {name}, see docs/metrics/relevance.md#japanese-and-chinese"
-    return f"reply in {language_name(language)}, and {name}'s network knows {LANGUAGE} only; train your own: {train}"
+    reason = f"reply in {language_name(language)}, and {name}'s network knows {LANGUAGE} only"
+    if not trainable:
+        return reason
+    return f"{reason}; train your own: interloq train {name}, see docs/metrics/relevance.md#japanese-and-chinese"
 
 
 def needs_context(sample: Sample) -> str | None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from interloq.learn.ready import READY
 from interloq.metrics.metric import Array, TurnClash
-from interloq.metrics.network_metric import ContextReply
+from interloq.metrics.network_metric import ANY_LANGUAGE, ContextReply, knows_language
 from interloq.models.loaded import load_model
 from interloq.needs import Needs
 from interloq.records import Sample
@@ -47,6 +47,7 @@ class Contradiction(ContextReply, name="contradiction"):
     speaker: Annotated[
         Literal["any", "same"], "whose earlier turns are read: everyone's, or only the reply's own speaker's"
     ] = "any"
+    any_language: Annotated[bool, ANY_LANGUAGE] = False
 
     @property
     def language(self) -> str:
@@ -59,8 +60,10 @@ class Contradiction(ContextReply, name="contradiction"):
         return load_model("metric 'contradiction'", made, str(contradiction_folder(self.model)), extra=extra)
 
     def unscorable(self, sample: Sample) -> str | None:
-        """Return why a sample is unscored: no turn of its context has text, or none is the speaker's own."""
+        """Return why a sample is unscored: no turn to read, or a reply in a language that the network does not know."""
         reason = super().unscorable(sample)
+        if reason is None and not self.any_language:
+            reason = knows_language(self, sample, trainable=False)
         if reason is None and not earlier_turns(sample, same_only=self.speaker == "same"):
             return NO_OWN_TURN
         return reason

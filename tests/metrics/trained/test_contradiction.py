@@ -92,3 +92,13 @@ def test_the_packaged_scorer_sees_plain_contradictions() -> None:
     samples = [Sample(name, context, reply) for name, reply in replies.items()]
     found = {key[0]: score for key, score in evaluate(metric, samples, n_bootstrap=0).by_sample.items()}
     assert max(found["no"], found["job"]) < 0.5 < min(found["yes"], found["same"])
+
+
+def test_a_reply_in_another_language_is_unscored_unless_wanted() -> None:
+    german = Sample("a", ["How are you?"], "Ich bin sehr müde und gehe jetzt nach Hause.")
+    reason = Contradiction("ready").unscorable(german)
+    assert reason is not None
+    assert "German" in reason
+    assert "interloq train" not in reason  # no such command
+    assert Contradiction("ready", any_language=True).unscorable(german) is None
+    assert Contradiction("ready").unscorable(replace(german, response="I am tired.")) is None
