@@ -3,7 +3,7 @@
     python recipes/judge_sets.py --data DATA -o WORK/rated.jsonl
     python recipes/reply_pool.py --data DATA --work WORK -o WORK/pool.jsonl
     python recipes/ready.py examples --name ready-large --encoder smollm2 --work WORK --examples WORK/examples
-    python recipes/teach.py relevance --encoder smollm2 --examples WORK/examples -o WORK/smollm2
+    python recipes/teach.py relevance --network smollm2,smollm2,24 --examples WORK/examples -o WORK/smollm2.safetensors
     python recipes/teach.py generate --encoder smollm2 --pool WORK/pool.jsonl -o WORK/bots.jsonl
     python recipes/teach.py tune --network NAME,BASE,RANK,TENSORS --pool … --rated … -o WORK/judges
     python recipes/teach.py label --network … --pool … --bots … --rated … -o WORK/judges
@@ -18,13 +18,15 @@ same network, so their mean is a network too. A student learns the mean of the t
 
 Each fold holds out one or two of the eight tested sets: neither teachers nor students see ratings from these sets, or
 ratings of replies to their contexts. The fold `all` holds nothing out; it gives the weights of the package.
+
+The weights in the package were made before layers were compiled and rows were joined on the GPU; this version has run
+only on a processor, with tiny networks.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -38,14 +40,13 @@ from judge_network import HEADS, RELEVANCE, JudgeNetwork, NetworkSpec, Pairs, lo
 from judge_sets import RatedReply, read_replies
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
-from shared_context import SharedContextJob, SharedContextTask
 
 from interloq.data.files.opening import lines
-from interloq.learn.settings import LowRank
 from interloq.models.batches import make_batches
 from interloq.models.pretrained import model_folder
 from interloq.models.processes import pick_device
 from interloq.retrieve.leaks import normalise_text
+from interloq.scorers.relevance.examples import Exchanges, Part
 from interloq.statistics.ridge import ranks
 
 ALL = "all"
@@ -173,8 +174,7 @@ class RelevanceLoss:
         for k in rng.choice(len(self.wrong), size=contexts, replace=False).tolist():
             true, others = self.wrong[k]
             which += [true, *rng.choice(others, size=WRONG, replace=False).tolist()]
-        outputs = self.network.outputs(self.pool.pairs(self.network), np.array(which))[:, 0]
-        return -torch.log_softmax(outputs.view(contexts, -1), dim=1)[:, 0].mean()
+        return list_loss(self.network.outputs(self.pool.pairs(self.network), np.array(which)), 1 + WRONG)
 
 
 # ---- the pool --------------------------------------------------------------------------------------------------------
@@ -231,50 +231,66 @@ class Pool:
 # ---- stages ----------------------------------------------------------------------------------------------------------
 
 
-def relevance(args: argparse.Namespace) -> None:
-    """Train SmolLM2 for relevance, with low-rank updates, on the tokenised exchanges of `ready.py examples`."""
-    from dataclasses import replace
+@dataclass(frozen=True)
+class RelevanceTraining:
+    """How a network is trained for relevance."""
 
-    from ready import READING as EXCHANGES
+    batch: int = 256  # exchanges
+    tokens: int = 2**16
+    warmup: float = 0.05
+
+
+def relevance(args: argparse.Namespace) -> None:
+    """Train a network for relevance on the tokenised exchanges of `ready.py examples`, and store its tensors."""
+    settings, target = RelevanceTraining(), Path(args.output)
+    network = JudgeNetwork(NetworkSpec.parse(args.network), args.device, outputs=1)
+    stored = Exchanges.load(Path(args.examples))
+    choices = 1 + WRONG
+    # epoch by epoch: each has other wrong replies
+    for epoch in range(args.epochs):
+        pairs = read_exchanges(network, stored, "train", epoch)
+        rng = np.random.default_rng([0, epoch])
+        batches = network.batches(pairs, size=settings.batch * choices, tokens=settings.tokens, rng=rng)
+        log(f"{target.name}: {len(pairs.contexts):,} exchanges, {len(batches):,} batches")
+
+        def loss(step: int, pairs: Pairs = pairs, batches: Sequence[Ints] = batches) -> torch.Tensor:
+            return list_loss(network.outputs(pairs, batches[step]), choices)
+
+        begun = time.monotonic()
+        rate = args.learning_rate / 2**epoch
+        network.minimise(loss, len(batches), rate, settings.warmup, target.name)
+        log(f"{target.name}: {len(pairs.contexts) / (time.monotonic() - begun):,.0f} exchanges per second")
+        save_file(network.stored(), target)
+    pairs = read_exchanges(network, stored, "dev", 0)
+    outputs = torch.from_numpy(network.score(pairs))
+    wins = (outputs.view(-1, choices)[:, :1] > outputs.view(-1, choices)[:, 1:]).float().mean(dim=0)
+    log(f"{target.name}: dev loss {float(list_loss(outputs, choices)):.4f}; true replies beat {wins.tolist()}")
+
+
+def read_exchanges(network: JudgeNetwork, stored: Exchanges, part: Part, epoch: int) -> Pairs:
+    """Return each exchange of a part with its true reply and WRONG others."""
     from ready import SETTINGS
 
-    from interloq.learn.job import train
-    from interloq.scorers.relevance.examples import read_stored_source
-    from interloq.scorers.relevance.settings import TRAINING
+    from interloq.scorers.relevance.job import RelevanceTask, _contexts
 
-    SharedContextTask.share = args.share
-    loop = replace(TRAINING, epochs=1, learning_rate=args.learning_rate, checkpoint_minutes=math.inf)
-    job = SharedContextJob(
-        encoder=args.encoder,
-        examples=Path(args.examples),
-        reading=EXCHANGES,
-        settings=SETTINGS,
-        low_rank=LowRank(low_rank=args.low_rank),
-        training=loop,
-        source=read_stored_source(Path(args.examples)),
+    task = RelevanceTask(network.network, stored, SETTINGS, network.subwords)
+    task.batches(part, epoch)  # draws the wrong replies
+    drawn = task._drawn[part, 0 if part == "dev" else epoch]
+    own = stored.range(part)
+    places = np.arange(own.start, own.stop)
+    examples = np.arange(len(places)) + epoch * len(places)
+    replies = task._replies(places, drawn.texts, drawn.spoiled, examples)
+    contexts = _contexts(stored, places, network.subwords.end, SETTINGS.context)
+    return Pairs(
+        [contexts[i] for i in range(len(places))],
+        [replies[i] for i in range(len(places) * task.choices)],
+        np.repeat(np.arange(len(places)), task.choices),
     )
-    facts = train(job, args.output, device=args.device, report=log, progress=ProgressLines)
-    log(f"true replies beat {facts['wins']}, dev {facts['best']}")
 
 
-class ProgressLines:
-    """Prints the progress of a training every 200 batches."""
-
-    def __init__(self, title: str, total: int | None) -> None:
-        self.title, self.total, self.done, self.calls, self.begun = title, total, 0, 0, time.monotonic()
-
-    def __enter__(self) -> Callable[[int], None]:
-        return self.step
-
-    def step(self, count: int) -> None:
-        self.done += count
-        self.calls += 1
-        if self.calls % 200 == 0:
-            rate = self.done / (time.monotonic() - self.begun)
-            log(f"{self.title}: {self.done:,} of {self.total}, {rate:,.0f} per second")
-
-    def __exit__(self, *_: object) -> None:
-        pass
+def list_loss(outputs: torch.Tensor, choices: int) -> torch.Tensor:
+    """Return the loss of true replies, each of which comes before its wrong replies."""
+    return -torch.log_softmax(outputs[:, 0].view(-1, choices), dim=1)[:, 0].mean()
 
 
 def tune(args: argparse.Namespace) -> None:
@@ -356,14 +372,13 @@ def label(args: argparse.Namespace) -> None:
     """Store the outputs of each fold's averaged teachers for the replies of the pool."""
     spec, out = NetworkSpec.parse(args.network), Path(args.output)
     pool = Pool(Path(args.pool), args.bots, args.contexts)
+    network = JudgeNetwork(spec, args.device)
     for fold in args.folds:
         target = out / f"labels-{spec.name}-{fold}.npy"
         if target.exists():
             continue
         begun = time.monotonic()
-        network = JudgeNetwork(spec, args.device)
         network.reset(load_file(out / f"{spec.name}-{fold}-{SOUP}.safetensors"))
-        network.merge()
         np.save(target, network.score(pool.pairs(network)).astype(np.float16))
         log(f"{target.name}: {len(pool.replies):,} replies, {time.monotonic() - begun:.0f} s")
 
@@ -418,7 +433,7 @@ def student(args: argparse.Namespace) -> None:
             of_rated = [np.load(out / f"{teacher}-{fold}-{SOUP}.npy") for teacher in args.teachers]
             targets = torch.from_numpy(teach_targets(pool, labels, of_rated)).to(network.device)
             learned = find_learned(rated, fold) + len(pool.replies)
-            network.reset()
+            network.reset(load_file(out / f"{args.start_from}-{fold}-{SOUP}.safetensors") if args.start_from else None)
             torch.manual_seed(seed)
             rng = np.random.default_rng([seed, 11])
             places = np.concatenate([np.arange(len(pool.replies)), *[learned] * settings.rated])
@@ -432,7 +447,7 @@ def student(args: argparse.Namespace) -> None:
                 errors: torch.Tensor = (network.outputs(every, batches[step]) - wanted).square().mean(dim=0)
                 return (errors * weights).sum()
 
-            network.minimise(loss, len(batches), args.learning_rate, settings.warmup, target.name)
+            network.minimise(loss, len(batches), args.learning_rate, settings.warmup, target.name, dropout=False)
             keep(network, target, rated, pairs, fold)
             log(f"{target.name}: {len(places):,} replies × {settings.epochs}, {time.monotonic() - begun:.0f} s")
 
@@ -444,7 +459,8 @@ SYSTEM = "You are a person who chats with a friend. Answer in one short sentence
 
 
 def generate(args: argparse.Namespace) -> None:
-    """Let SmolLM2 answer each context of the pool in two of four ways: as a chat or a script, with all turns or one."""
+    """Let SmolLM2 answer each context of the pool in one or two of four ways: as a chat or a script, with all turns or
+    one."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder, device = model_folder(args.encoder), pick_device(args.device)
@@ -454,7 +470,8 @@ def generate(args: argparse.Namespace) -> None:
     torch.manual_seed(0)
     asked: list[tuple[int, int, str]] = []
     for i, context in enumerate(pool.contexts):
-        asked += [(way, i, prompt(tokenizer, context, way)) for way in (i % WAYS, (i + 2) % WAYS)]
+        ways = (i % WAYS, (i + 2) % WAYS)[: args.ways]
+        asked += [(way, i, prompt(tokenizer, context, way)) for way in ways]
     asked.sort(key=lambda one: (one[0], len(one[2])))
     begun = time.monotonic()
     with Path(args.output).open("w", encoding="utf-8") as file:
@@ -527,10 +544,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         stage.add_argument("-o", "--output", required=True)
         stage.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
         stage.add_argument("--contexts", type=int, metavar="N", help="use the first N contexts of the pool")
-        if name in ("relevance", "generate"):
+        if name == "generate":
             stage.add_argument("--encoder", required=True, metavar="NAME")
         else:
-            stage.add_argument("--network", required=True, metavar="NAME,BASE,RANK,TENSORS")
+            stage.add_argument("--network", required=True, metavar="NAME,BASE,RANK[,TENSORS]")
+        if name not in ("generate", "relevance"):
             stage.add_argument("--folds", nargs="*", default=[*FOLDS], choices=tuple(FOLDS))
         if name != "relevance":
             stage.add_argument("--pool", required=True, metavar="FILE")
@@ -541,13 +559,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             stage.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     relevant, generated, tuned, taught = (stages.choices[name] for name in ("relevance", "generate", "tune", "student"))
     relevant.add_argument("--examples", required=True, metavar="FOLDER")
-    relevant.add_argument("--low-rank", type=int, default=16, metavar="N")
-    relevant.add_argument("--share", type=float, default=1.0, metavar="X", help="share of the batches to train on")
+    relevant.add_argument("--epochs", type=int, default=1, metavar="N")
     relevant.add_argument("--learning-rate", type=float, default=5e-4, metavar="X")
+    generated.add_argument("--ways", type=int, default=1, metavar="N", help="replies per context, 1 or 2")
     generated.add_argument("--batch", type=int, default=2048, metavar="N")
     tuned.add_argument("--steps", type=int, default=TeachSettings.steps, metavar="N")
     tuned.add_argument("--learning-rate", type=float, default=2e-4, metavar="X")
     taught.add_argument("--teachers", nargs="*", default=["mpnet", "smollm2"], metavar="NAME")
+    taught.add_argument("--start-from", metavar="NAME", help="start from this teacher of the same fold")
     taught.add_argument("--epochs", type=int, default=StudentSettings.epochs, metavar="N")
     taught.add_argument("--learning-rate", type=float, default=5e-4, metavar="X")
     args = parser.parse_args(argv)
