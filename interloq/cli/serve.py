@@ -164,6 +164,7 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def _add(args: argparse.Namespace) -> None:
+    from interloq.web.studies.questions import is_rated_by_interlocutor
     from interloq.web.studies.task_file import add_to_study, task_settings
     from interloq.web.studies.tasks import Workload
 
@@ -181,7 +182,8 @@ def _add(args: argparse.Namespace) -> None:
     needed = Workload(**facts["needs"])
     print_line(f"task {facts['task']}: {made}{source}")
     print_line(f"it needs {needed}")
-    print_line(f"invite people: interloq serve invite {args.study} {facts['task']} -n {needed.people}")
+    number = "" if is_rated_by_interlocutor(settings.task) else f" -n {needed.people}"
+    print_line(f"invite people: interloq serve invite {args.study} {facts['task']}{number}")
 
 
 def _invite(args: argparse.Namespace) -> None:

@@ -74,10 +74,11 @@ item = Table(
     Column("correct", JSON(none_as_null=True)),  # answers that pass, for attention checks
     Column("priority", Float, nullable=False, server_default="0"),  # larger ones are given out first
     Column("active", Integer, nullable=False, server_default="0"),  # annotators who have or had it
+    Column("owner", String(200), nullable=False, server_default=""),  # the participant who alone may get it
     UniqueConstraint("task_id", "place"),
     Index(  # everything that choosing the next item reads, without the texts
         "ix_item_open",
-        *("task_id", "priority", "active", "place", "answer_key"),
+        *("task_id", "priority", "active", "place", "answer_key", "owner"),
         sqlite_where=text("correct IS NULL"),
         postgresql_where=text("correct IS NULL"),
     ),

@@ -21,7 +21,7 @@ from sqlalchemy import select
 from interloq.data.embedded import embedded_path
 from interloq.data.pseudonyms import read_key
 from interloq.errors import InputError
-from interloq.web.access.people import Role, invitation_path, invite
+from interloq.web.access.people import invitation_path, invite, invite_to_task
 from interloq.web.access.visitors import Study
 from interloq.web.app import create_app
 from interloq.web.chat.chat_bots import check_bots
@@ -201,20 +201,21 @@ def invitation_links(
     """Make invitations to a task, or for administrators without a task, and return their links."""
     if bool(task) == options.admin:
         raise InputError("name a task, or invite administrators with --admin")
-    role: Role = "annotator"
-    if options.admin:
-        role = options.role or "owner"
     most_people = MOST_PEOPLE if options.most_people is None else options.most_people
-    tokens = []
     with closing(open_database(place, create=False)) as database, database.writing() as connection:
-        number_of_task = find_task(connection, task).id if task else None
-        for _ in range(options.number):
-            token = invite(
-                connection, number_of_task, role=role, label=options.label, parameter=options.parameter,
-                most_people=most_people,
+        if task:
+            paths = invite_to_task(
+                connection, find_task(connection, task).id, number=options.number, label=options.label,
+                parameter=options.parameter, most_people=most_people,
             )  # fmt: skip
-            tokens.append(token)
-    return [address.url(invitation_path(token, options.parameter)) for token in tokens]
+        else:
+            paths = []
+            for _ in range(options.number):
+                token = invite(
+                    connection, None, role=options.role or "owner", label=options.label, parameter=options.parameter
+                )
+                paths.append(invitation_path(token))
+    return [address.url(path) for path in paths]
 
 
 def hide_tokens(record: logging.LogRecord) -> bool:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
+from urllib.parse import quote
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
@@ -22,8 +23,10 @@ from interloq.errors import InputError, short_repr
 from interloq.web.schema import invitation, person, session
 from interloq.web.serve_options import MOST_PEOPLE
 from interloq.web.studies.questions import LARGEST
+from interloq.web.studies.tasks import owners_of_items
 
 LONGEST_LABEL, LONGEST_PARAMETER = 80, 40  # characters
+OWNER = "user"  # parameter of links for participants to whom items belong
 SESSION_DAYS = 60
 _VISITOR = (  # made once: every request reads it
     select(
@@ -109,6 +112,24 @@ def invite(
     row = {"task_id": task, "token": digest(token), "role": role, "label": label, "parameter": parameter}
     connection.execute(insert(invitation).values(**row, most_people=most_people, created=time.time()))
     return token
+
+
+def invite_to_task(
+    connection: Connection, task: int, *, number: int, label: str, parameter: str, most_people: int
+) -> list[str]:
+    """Create invitations to a task and return the paths of their links.
+
+    If items belong to participants, each of them gets a link; with a `parameter`, they bring their own ids.
+    """
+    owners = owners_of_items(connection, task)
+    if owners and not parameter:
+        token = invite(connection, task, label=label, parameter=OWNER, most_people=len(owners))
+        return [f"/join/{token}?{OWNER}={quote(owner, safe='')}" for owner in owners]
+    paths = []
+    for _ in range(number):
+        token = invite(connection, task, label=label, parameter=parameter, most_people=most_people)
+        paths.append(invitation_path(token, parameter))
+    return paths
 
 
 def invitation_path(token: str, parameter: str = "") -> str:

@@ -164,14 +164,11 @@ def outsiders(request: Request, database: StudyDatabase, number: Number) -> dict
 def invite(request: Request, database: StudyDatabase, number: Number, wanted: Invitations) -> dict[str, list[str]]:
     """Make links to a task; they cannot be shown again."""
     with database.writing() as connection:
-        target = _get_task(connection, number).id
-        made = [
-            people.invite(
-                connection, target, label=wanted.label, parameter=wanted.parameter, most_people=wanted.most_people
-            )
-            for _ in range(wanted.number)
-        ]
-    return {"links": [_link(request, token, wanted.parameter) for token in made]}
+        paths = people.invite_to_task(
+            connection, _get_task(connection, number).id, number=wanted.number, label=wanted.label,
+            parameter=wanted.parameter, most_people=wanted.most_people,
+        )  # fmt: skip
+    return {"links": [_link(request, path) for path in paths]}
 
 
 @router.post("/administrators")
@@ -181,7 +178,7 @@ def invite_administrator(
     """Make links for administrators."""
     with database.writing() as connection:
         made = [people.invite(connection, None, role=wanted.role, label=wanted.label) for _ in range(wanted.number)]
-    return {"links": [_link(request, token, "") for token in made]}
+    return {"links": [_link(request, people.invitation_path(token)) for token in made]}
 
 
 @router.post("/invitations/{number}/revoke")
@@ -353,6 +350,6 @@ def _invitations(connection: Connection, number: int | None) -> list[dict[str, A
     return invitations
 
 
-def _link(request: Request, token: str, parameter: str) -> str:
+def _link(request: Request, path: str) -> str:
     base = request.app.state.study.public or str(request.base_url)
-    return base.rstrip("/") + people.invitation_path(token, parameter)
+    return base.rstrip("/") + path

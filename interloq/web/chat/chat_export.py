@@ -43,8 +43,8 @@ def chat_dialogues(connection: Connection, stored: Stored, name: Pseudonyms) -> 
                 failures.append(f"{chat.bot}: {line.failure} at turn {spoken + 1}")
             spoken += bool(line.text)
         yield Dialogue(
-            _id(stored, chat), _turns(chat, person), {chat.bot: chat.bot}, ratings, failure="; ".join(failures),
-            occasion=chat.topic or person,
+            _id(stored, chat), _turns(chat, person), {chat.bot: chat.bot}, ratings, given=int(bool(chat.first)),
+            failure="; ".join(failures), occasion=chat.topic or person,
         )  # fmt: skip
 
 

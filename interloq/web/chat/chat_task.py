@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks of kind chat: the bots to talk to, topics, and the questions after a conversation.
 
-`options` of the settings: {"bots": {"a": "eliza", "b": "echo"}, "topics": ["Travel"], "replies": [questions about each
-reply], "costs": {"a": 0.01}, "limits": {"person": {"calls": 60, "cost": 1}}}, and the guesses of
+`options` of the settings: {"bots": {"a": "eliza", "b": "echo"}, "topics": ["Travel"], "first": "Hi!", "replies":
+[questions about each reply], "costs": {"a": 0.01}, "limits": {"person": {"calls": 60, "cost": 1}}}, and the guesses of
 `studies/questions.py`. Each bot is an item, or each bot with each topic, so `per_item` is the number of conversations.
 The `questions` of the settings are asked about the whole conversation and, without `replies`, also about each reply.
 """
@@ -50,6 +50,7 @@ class ChatOptions:
 
     bots: Mapping[str, str]  # name of the system → spec
     topics: tuple[str, ...] = ()
+    first: str = ""  # the person's first message, if it is given
     replies: tuple[Question, ...] = ()  # asked about each reply
     costs: Mapping[str, float] = field(default_factory=dict)  # of one call, at most, by the name of the bot
     limits: Mapping[str, Limit] = field(default_factory=dict)  # of each person, of the task
@@ -77,7 +78,8 @@ def chat_options(task: StudyTask) -> ChatOptions:
         raise InputError(what)
     costs = _read_costs(task.options.get("costs", {}), bots)
     limits = _read_limits(task.options.get("limits", {}), has_costs=costs.keys() == bots.keys())
-    return ChatOptions(bots, _read_topics(task.options.get("topics", [])), asked, costs, limits)
+    topics, first = _read_topics(task.options.get("topics", [])), _read_first(task.options.get("first", ""))
+    return ChatOptions(bots, topics, first, asked, costs, limits)
 
 
 def _read_bots(bots: object) -> Mapping[str, str]:
@@ -97,6 +99,13 @@ def _read_topics(topics: object) -> tuple[str, ...]:
     if len(set(topics)) < len(topics):
         raise InputError("two topics are the same")
     return tuple(topics)
+
+
+def _read_first(first: object) -> str:
+    if not isinstance(first, str) or len(first) > LONGEST or first != first.strip():
+        what = f"first must be a text of at most {LONGEST:,} characters without white space around it"
+        raise InputError(f"{what}, got {short_repr(first)}")
+    return first
 
 
 def _read_costs(costs: object, bots: Mapping[str, str]) -> Mapping[str, float]:

@@ -53,6 +53,7 @@ class Chat:
     ended_by_person: bool
     finished: bool  # all questions were answered, or there were none
     returned: bool  # the person left without ending it
+    first: str = ""  # the person's first message, if it is given
 
     @property
     def reply_places(self) -> list[int]:
@@ -95,7 +96,7 @@ class Chat:
             {"place": line.place, "own": line.speaker == PERSON, "text": line.text, "failed": not line.text}
             for line in self.lines
         ]
-        return {"turns": lines, "left": self.left, "ended": self.ended}
+        return {"turns": lines, "left": self.left, "ended": self.ended, "first": self.first}
 
 
 def get_chat(
@@ -133,7 +134,7 @@ def _load_chats(connection: Connection, settings: StudyTask, rows: Sequence[Any]
         Chat(
             row.id, row.person_id, row.hidden["units"][0]["system"], row.hidden["spec"], row.shown["topic"],
             tuple(lines.get(row.id, ())), settings.turns, row.id in ended, row.finished is not None,
-            row.returned is not None,
+            row.returned is not None, settings.options.get("first", ""),
         )
         for row in rows
     ]  # fmt: skip
@@ -156,6 +157,8 @@ def say(connection: Connection, settings: StudyTask, person: int, assignment_id:
         return talk
     if place != len(talk.lines) or talk.waits or talk.ended or talk.finished:
         raise InputError(ELSEWHERE, hint="reload the page")
+    if not talk.lines and talk.first and text != talk.first:
+        raise InputError(f"this conversation starts with {talk.first!r}", hint="reload the page")
     return _add_turn(connection, settings, talk, PERSON, text, "")
 
 

@@ -27,6 +27,7 @@ function show(found) {
   const shown = list.querySelectorAll('[data-place]').length;
   list.append(...spoken().slice(shown).map(entry));
   list.lastElementChild?.scrollIntoView({ block: 'nearest' });
+  message.readOnly = Boolean(state.first) && !state.turns.length;
   find('left').textContent = counted('chat_left', Math.max(state.left, 0));
   if (state.ended) showEnded();
 }
@@ -145,6 +146,9 @@ show((isKept && store.read(HEARD)) || facts);
 if (isKept) {
   notify(later('notice_offline'));
   whenBack(proceed); // more may have been said elsewhere
+} else if (state.first && !state.turns.length) {
+  message.value = state.first;
+  say();
 } else if (waits() && !state.turns.at(-1).failed) reply();
 else if (waits()) notify(text('chat_failed'), again(reply));
 document.documentElement.dataset.ready = '';

@@ -7,7 +7,7 @@ Annotators are named by a keyed hash (`data/pseudonyms.py`). Attention checks ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from interloq.data.records.jsonl import header_after, write
 from interloq.data.records.parsers import PARSERS
 from interloq.data.records.tables import is_table, write_table
 from interloq.errors import InputError
-from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Reference, Sample
+from interloq.records import INTERLOCUTOR, OUTSIDER, Dialogue, Preference, Rating, Reference, Sample
 from interloq.signature import file_fingerprint
 from interloq.web.access.people import raters
 from interloq.web.chat.chat_export import chat_dialogues, chat_samples
@@ -34,7 +34,7 @@ from interloq.web.schema import answer, assignment, item
 from interloq.web.serve_options import EXPORT_DEFAULTS, ExportOptions
 from interloq.web.studies.forget import note_export
 from interloq.web.studies.items import list_compared_ids
-from interloq.web.studies.questions import export_answer, guesses
+from interloq.web.studies.questions import export_answer, guesses, is_rated_by_interlocutor
 from interloq.web.studies.tasks import Stored, find_task, get_task
 from interloq.web.work.answers import PLACES
 
@@ -89,10 +89,18 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
             )  # fmt: skip
 
 
-def ratings(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Rating]:
+def ratings(connection: Connection, stored: Stored, name: Pseudonyms) -> Iterator[Rating]:
     """Yield ratings on their own, one per answer."""
-    for vote in answers(connection, task):
-        yield Rating(vote.value, name(vote.rater), vote.aspect, OUTSIDER, vote.unit["id"], vote.rated_system)
+    role, name_rater = _describe_raters(stored, name)
+    for vote in answers(connection, stored.id):
+        yield Rating(vote.value, name_rater(vote.rater), vote.aspect, role, vote.unit["id"], vote.rated_system)
+
+
+def _describe_raters(stored: Stored, name: Pseudonyms) -> tuple[str, Callable[[str], str]]:
+    """Return the role of a task's raters, and how their ids are exported: interlocutors as in the rated contexts."""
+    if is_rated_by_interlocutor(stored.settings):
+        return INTERLOCUTOR, str
+    return OUTSIDER, name
 
 
 def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Preference]:
@@ -164,10 +172,11 @@ def _export_table(connection: Connection, stored: Stored, output: str | Path, na
         raise InputError(f"no ratings in a task of kind {stored.settings.kind!r}", hint="name a .jsonl file")
     columns = ("item", "system", "rater", "aspect", "role", "value", "time", "reason")
     rows = []
+    role, name_rater = _describe_raters(stored, name)
     for vote in answers(connection, stored.id):
         time = datetime.fromtimestamp(vote.time, UTC).isoformat(timespec="seconds")
-        rater = name(vote.rater)
-        rows.append((vote.unit["id"], vote.rated_system, rater, vote.aspect, OUTSIDER, vote.value, time, vote.reason))
+        rater = name_rater(vote.rater)
+        rows.append((vote.unit["id"], vote.rated_system, rater, vote.aspect, role, vote.value, time, vote.reason))
     write_table(output, columns, rows)
     return {"kind": "ratings", "records": len(rows)}
 
@@ -182,15 +191,16 @@ def _records(
     if stored.settings.kind == "compare":
         return "preferences", preferences(connection, stored.id, name)
     if alone:
-        return "ratings", ratings(connection, stored.id, name)
+        return "ratings", ratings(connection, stored, name)
     records: dict[tuple[str, str], Sample | Dialogue] = {}
     shown = (item.c.task_id == stored.id) & item.c.correct.is_(None)
     for row in connection.execute(select(item.c.hidden).where(shown).order_by(item.c.place)):
         for unit in row.hidden["units"]:
             records[unit["id"], unit["system"]] = PARSERS[row.hidden["kind"]](unit["record"], unit["id"])
+    role, name_rater = _describe_raters(stored, name)
     for vote in answers(connection, stored.id):
         key = vote.unit["id"], vote.unit["system"]
-        rating = Rating(vote.value, rater=name(vote.rater), aspect=vote.aspect, role=OUTSIDER, system=vote.system)
+        rating = Rating(vote.value, rater=name_rater(vote.rater), aspect=vote.aspect, role=role, system=vote.system)
         records[key] = replace(records[key], ratings=(*records[key].ratings, rating))
     return str(stored.source.get("kind", "samples")), list(records.values())
 

@@ -36,19 +36,39 @@ class StudyItem:
     hidden: Mapping[str, Any]
     correct: Mapping[str, Sequence[float | str]] | None = None  # by aspect; an attention check
     priority: float = 0.0
+    owner: str = ""  # id of the participant who alone may get it; empty: everybody
 
 
 def rate_items(
-    records: Iterable[Sample | Dialogue], *, together: bool = True, mark_bots: bool = True
+    records: Iterable[Sample | Dialogue],
+    *,
+    together: bool = True,
+    mark_bots: bool = True,
+    by_interlocutor: bool = False,
 ) -> list[StudyItem]:
     """Return items to rate: all replies to a context on a page (or each on its own), or one dialogue per page.
 
-    `mark_bots` shows which speaker of a dialogue is a bot.
+    `mark_bots` shows which speaker of a dialogue is a bot. With `by_interlocutor`, an item is for the person to whom
+    the replies are addressed.
     """
-    groups: dict[str, list[Sample | Dialogue]] = {}
+    groups: dict[tuple[str, str], list[Sample | Dialogue]] = {}
     for record in records:
-        groups.setdefault(_place_of(record, together=together), []).append(record)
-    return [_item(group, mark_bots=mark_bots) for group in groups.values()]
+        owner = find_interlocutor(record) if by_interlocutor else ""
+        groups.setdefault((owner, _place_of(record, together=together)), []).append(record)
+    return [_item(group, mark_bots=mark_bots, owner=owner) for (owner, _), group in groups.items()]
+
+
+def find_interlocutor(record: Sample | Dialogue) -> str:
+    """Return the person to whom a reply is addressed: the speaker of the turn before it."""
+    if isinstance(record, Dialogue):
+        raise InputError("interlocutors rate replies, not dialogues", hint="make samples: interloq play samples")
+    speaker = record.context[-1].speaker if record.context else ""
+    if not speaker:
+        what = f"sample {record.id!r} does not name the speaker of the turn before the reply"
+        raise InputError(what, hint='write each turn of the context as {"speaker": "ann", "text": "…"}')
+    if speaker == record.system:
+        raise InputError(f"the reply of sample {record.id!r} follows a turn of its own system, {speaker!r}")
+    return speaker
 
 
 def compare_items(records: Iterable[Sample | Dialogue]) -> list[StudyItem]:
@@ -123,7 +143,7 @@ def speakers(dialogue: Dialogue) -> dict[str, str]:
     return {blind_turn["speaker"]: dialogue.systems.get(turn.speaker, "") for blind_turn, turn in shown}
 
 
-def _item(records: Sequence[Sample | Dialogue], *, mark_bots: bool = True) -> StudyItem:
+def _item(records: Sequence[Sample | Dialogue], *, mark_bots: bool = True, owner: str = "") -> StudyItem:
     if len(records) > MOST_UNITS:
         what = f"{count(len(records), 'reply', 'replies')} to one context: a page shows at most {MOST_UNITS}"
         raise InputError(what, hint="rate each reply on its own page")
@@ -131,7 +151,7 @@ def _item(records: Sequence[Sample | Dialogue], *, mark_bots: bool = True) -> St
     context: list[dict[str, Any]] = []
     kind = "dialogues"
     if isinstance(first, Sample):
-        context, kind = blind(first.context), "samples"
+        context, kind = blind(first.context, own=owner), "samples"
     units: list[dict[str, Any]] = []
     hidden: list[dict[str, Any]] = []
     for record in records:
@@ -141,7 +161,8 @@ def _item(records: Sequence[Sample | Dialogue], *, mark_bots: bool = True) -> St
         else:
             units.append({"turns": blind(record.turns, record.systems if mark_bots else None)})
             hidden[-1][SPEAKERS] = speakers(record)
-    return StudyItem(_key(first), {"context": context, "units": units}, {"kind": kind, "units": hidden})
+    shown = {"context": context, "units": units}
+    return StudyItem(_key(first), shown, {"kind": kind, "units": hidden}, owner=owner)
 
 
 def _key(record: Sample | Dialogue) -> str:
@@ -155,8 +176,11 @@ def _texts(sample: Sample) -> tuple[str, ...]:
     return tuple(turn.text for turn in sample.context)
 
 
-def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """Rename speakers A, B, …; without names, speakers alternate. With `systems`, `bot` marks their turns."""
+def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None, *, own: str = "") -> list[dict[str, Any]]:
+    """Rename speakers A, B, …; without names, speakers alternate.
+
+    With `systems`, `bot` marks their turns; `own` is the reader, whose turns are marked too.
+    """
     names: dict[str, str] = {}
     blind_turns = []
     for i, turn in enumerate(turns):
@@ -165,6 +189,8 @@ def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None) -> li
         blind_turn: dict[str, Any] = {"speaker": name, "text": turn.text}
         if systems is not None:
             blind_turn["bot"] = turn.speaker in systems
+        if own:
+            blind_turn["own"] = turn.speaker == own
         blind_turns.append(blind_turn)
     return blind_turns
 

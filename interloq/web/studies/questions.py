@@ -5,6 +5,8 @@ Guesses check whether people are blind: was it a person or a bot, and which of t
 chat, or of a task that rates dialogues: {"guess": true, "which_bot": {"a": "The curious one", "b": "The polite one"}}.
 `which_bot` gives each system a neutral description, because its name would reveal it. People in a chat are asked about
 their partner, outsiders about each of the two speakers, whom nothing marks as a bot.
+
+With {"interlocutor": true}, replies are rated by the person to whom they are addressed, and by nobody else.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ PERSON_GUESSED_HUMAN = "person_guessed_human"  # aspect of exports: the same abo
 GUESSED_PARTNER = "guessed_partner"  # aspect: which of the descriptions was chosen, counted from 1
 RECOGNISED = "recognised"  # aspect of exports: 1 if that is the description of the bot, 0 if not
 OPTIONS = ("guess", "which_bot")
+BY_INTERLOCUTOR = "interlocutor"
 LETTERS = "AB"  # of the speakers of a dialogue
 
 
@@ -281,11 +284,22 @@ def questions_to_chatter(task: StudyTask) -> list[Question]:
     return questions
 
 
+def is_rated_by_interlocutor(task: StudyTask) -> bool:
+    """Return whether only the person to whom a reply is addressed may rate it."""
+    chosen = task.options.get(BY_INTERLOCUTOR, False)
+    if not isinstance(chosen, bool):
+        raise InputError(f"{BY_INTERLOCUTOR} must be true or false, got {short_repr(chosen)}")
+    return chosen and task.kind == "rate"
+
+
 def with_guesses(task: StudyTask) -> StudyTask:
     """Return a task of kind rate with the guesses of outsiders after its own questions."""
+    known = (*OPTIONS, BY_INTERLOCUTOR)
     for name in task.options:
-        if name not in OPTIONS:
-            raise InputError(f"a task of kind 'rate' has no option {short_repr(name)}{nearest(str(name), OPTIONS)}")
+        if name not in known:
+            raise InputError(f"a task of kind 'rate' has no option {short_repr(name)}{nearest(str(name), known)}")
+    if is_rated_by_interlocutor(task):
+        task = replace(task, per_item=1)  # there is only one
     wanted, t = guesses(task), texts(task.language)
     questions = list(task.questions)
     if wanted.human:

@@ -45,9 +45,10 @@ from interloq.web.studies.questions import (
     from_json,
     guesses,
     is_number,
+    is_rated_by_interlocutor,
     with_guesses,
 )
-from interloq.web.studies.tasks import add_task, workload
+from interloq.web.studies.tasks import Workload, add_task, workload
 from interloq.web.work.answers import CHOICES, PLACES
 
 LARGEST_SETTINGS = 2**20  # bytes
@@ -149,14 +150,21 @@ class PreparedTask:
 
     def counts(self) -> dict[str, Any]:
         """Return numbers of items, attention checks and records, and the people that are needed."""
-        task = self.settings.task
-        needed = workload(task, Counter(item.answer_key for item in self.items), self._count_answers())
+        needed = self._count_work()
         return {
             "items": len(self.items),
             "checks": len(self.settings.checks),
             "records": self.records,
             "needs": asdict(needed),
         }
+
+    def _count_work(self) -> Workload:
+        """Return the people that are needed; items that belong to somebody need nobody else."""
+        pages = Counter(item.owner for item in self.items if item.owner)
+        answers = self._count_answers()
+        if pages:
+            return Workload(len(pages), max(pages.values()), answers)
+        return workload(self.settings.task, Counter(item.answer_key for item in self.items), answers)
 
     def _count_answers(self) -> int | None:
         """Count the answers to all items by one person each; None for a chat, where they depend on its length."""
@@ -248,7 +256,12 @@ def _items(records: Iterable[Sample | Dialogue], task: StudyTask, *, together: b
     if task.kind == "rate":
         records = list(records)
         check_records(task, records)
-        return rate_items(records, together=together, mark_bots=not guesses(task).human)
+        return rate_items(
+            records,
+            together=together,
+            mark_bots=not guesses(task).human,
+            by_interlocutor=is_rated_by_interlocutor(task),
+        )
     raise InputError(f"a task of kind {task.kind!r} is not made from samples or dialogues")
 
 

@@ -17,13 +17,13 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Text, bindparam, cast, func, insert, select, update
+from sqlalchemy import Connection, Text, and_, bindparam, cast, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from interloq.data.batched import batched
 from interloq.errors import InputError, count, nearest
 from interloq.web.database import inserted_id
-from interloq.web.schema import item, task
+from interloq.web.schema import item, person, task
 from interloq.web.studies.items import StudyItem
 from interloq.web.studies.questions import StudyTask, from_json
 
@@ -93,9 +93,21 @@ def number_of_items(connection: Connection, number: int) -> int:
     return int(connection.execute(select(func.count()).where(wanted)).scalar_one())
 
 
-def number_of_pages(connection: Connection, number: int) -> int:
-    """Count the items that one person can get: one per answer key, without attention checks."""
-    wanted = (item.c.task_id == number) & item.c.correct.is_(None)
+def may_get(person_id: Any) -> Any:
+    """Return the condition that an item belongs to nobody, or to this person."""
+    participant = select(person.c.participant).where(person.c.id == person_id).scalar_subquery()
+    return or_(item.c.owner == "", item.c.owner == participant)
+
+
+def owners_of_items(connection: Connection, number: int) -> list[str]:
+    """Return the participants to whom items of a task belong."""
+    wanted = select(item.c.owner).where(item.c.task_id == number, item.c.owner != "").distinct()
+    return sorted(connection.execute(wanted).scalars())
+
+
+def number_of_pages(connection: Connection, number: int, person_id: int) -> int:
+    """Count the items that a person can get: one per answer key, without attention checks."""
+    wanted = and_(item.c.task_id == number, item.c.correct.is_(None), may_get(person_id))
     return int(connection.execute(select(func.count(item.c.answer_key.distinct())).where(wanted)).scalar_one())
 
 

@@ -3,7 +3,8 @@
 
 An item goes to `per_item` annotators. Items with the highest priority come first, then items with the fewest annotators
 (or the most, if a settled ranking ends the collection), at random among equals. Nobody gets two items with the same
-answer key. An item that was left for too long is given to somebody else; the person who left it may still finish it.
+answer key, or an item that belongs to another participant. An item that was left for too long is given to somebody
+else; the person who left it may still finish it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sqlalchemy import Connection, Float, and_, bindparam, exists, func, insert,
 
 from interloq.web.database import inserted_id
 from interloq.web.schema import assignment, item, task
-from interloq.web.studies.tasks import Stored
+from interloq.web.studies.tasks import Stored, may_get
 
 _RANDOM = random.SystemRandom()
 
@@ -51,7 +52,11 @@ _UNSEEN_CHECK = (
     .limit(1)
 )
 _FREE = and_(
-    item.c.task_id == bindparam("task"), item.c.correct.is_(None), item.c.active < bindparam("per_item"), ~_MET
+    item.c.task_id == bindparam("task"),
+    item.c.correct.is_(None),
+    item.c.active < bindparam("per_item"),
+    may_get(bindparam("person")),
+    ~_MET,
 )
 _PRIORITY = select(item.c.priority).where(_FREE).order_by(item.c.priority.desc()).limit(1)
 _ACTIVE = select(item.c.active).where(_FREE, item.c.priority == bindparam("priority")).limit(1)

@@ -30,7 +30,7 @@ from interloq.web.messages import FOLDER
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.references import reference_steps as references
 from interloq.web.studies.forget import withdraw_person
-from interloq.web.studies.questions import LARGEST
+from interloq.web.studies.questions import LARGEST, is_rated_by_interlocutor
 from interloq.web.studies.tasks import get_task, number_of_pages
 from interloq.web.work import answers, assign
 
@@ -119,9 +119,10 @@ def _page(connection: Connection, state: Any, visitor: Visitor, task: int) -> Ca
     if settings.consent and not visitor.consented:
         return partial(pages.consent, settings, visitor)
     done = assign.count_finished(connection, stored.id, visitor.person)
-    if task not in state.totals:
-        state.totals[task] = number_of_pages(connection, task)
-    total = min(settings.most_items or LARGEST, state.totals[task])
+    pages_of = (task, visitor.person if is_rated_by_interlocutor(settings) else None)
+    if pages_of not in state.totals:
+        state.totals[pages_of] = number_of_pages(connection, task, visitor.person)
+    total = min(settings.most_items or LARGEST, state.totals[pages_of])
     assigned = assign.next_item(connection, stored, visitor.person)
     if assigned is None:
         return partial(pages.done, settings, visitor, done)

@@ -28,7 +28,16 @@ from interloq.web.database import Database
 from interloq.web.studies.tasks import Stored, get_task
 from interloq.web.work import answers, assign
 from tests.web.chat.test_conversations import start_chat
-from tests.web.conftest import NAMES, add_annotators, export, finish_item, submit, take_item
+from tests.web.conftest import (
+    NAMES,
+    add_annotators,
+    chat_task,
+    export,
+    finish_item,
+    store_chat,
+    submit,
+    take_item,
+)
 
 
 def talk(study: Database, stored: Stored, person: int, *replies: Reply) -> int:
@@ -191,3 +200,11 @@ def test_only_chats_are_sent_once(study: Database) -> None:
             send_to_outsiders(connection, stored, NAMES)
         with pytest.raises(InputError, match="is not a chat"):
             send_to_outsiders(connection, task, NAMES)
+
+
+def test_a_given_first_message_counts_as_given(study: Database, tmp_path: Path) -> None:
+    stored = store_chat(study, chat_task(options={"first": "line 0"}))
+    (person,) = add_annotators(study, stored)
+    rate(study, stored, person, talk(study, stored, person, Reply("one")))
+    (dialogue,) = export(study, stored.id, tmp_path / "dialogues.jsonl")
+    assert (dialogue.given, [turn.text for turn in dialogue.turns]) == (1, ["line 0", "one"])

@@ -151,3 +151,13 @@ def test_axe_finds_nothing_in_a_chat_and_nothing_scrolls_sideways(
     with page.expect_navigation():
         page.locator("#end-confirm").click()
     one.check_page()
+
+
+def test_a_given_first_message_is_sent_by_itself(served: Served, person: People) -> None:
+    one = person()
+    page = one.open(served.invite(served.add_chat(chat_task(bots=BOTS, options={"first": "Hi!"}))))
+    page.locator("#turns .text", has_text="You said: Hi!").wait_for()
+    say(one, "How are you?")
+    page.reload()
+    assert texts(page) == ["Hi!", "You said: Hi!", "How are you?", "You said: How are you?"]
+    assert page.locator("#message").is_editable()

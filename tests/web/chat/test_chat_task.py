@@ -43,6 +43,8 @@ def test_replies_are_asked_about_before_the_whole() -> None:
         ({"bots": BOTS, "topics": "Travel"}, "list of texts"),
         ({"bots": BOTS, "topics": ["a", "a"]}, "topics are the same"),
         ({"bots": BOTS, "topics": ["a" * 3000]}, "characters"),
+        ({"bots": BOTS, "first": 1}, "first must be a text"),
+        ({"bots": BOTS, "first": " Hi!"}, "without white space around it"),
         ({"bots": BOTS, "guess": 1}, "true or false"),
         ({"bots": BOTS, "which_bot": {"secret-owl": "x", "crow": "y"}}, "must describe each bot, secret-parrot"),
         ({"bots": BOTS, "costs": {"crow": 1}}, "does not have: 'crow'"),

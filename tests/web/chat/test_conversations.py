@@ -83,3 +83,14 @@ def test_a_person_who_comes_back_to_an_old_tab_has_the_item_again(study: Databas
         assert chat.get_chat(connection, stored.settings, person, number).returned
         assert not chat.say(connection, stored.settings, person, number, 0, "Hi").returned
     assert take_item(study, stored, person).id == number
+
+
+def test_a_given_first_message_must_come_first(study: Database) -> None:
+    stored, person, number = start_chat(study, options={"first": "Hi!"})
+    own = (stored.settings, person, number)
+    with study.writing() as connection:
+        with pytest.raises(InputError, match=r"starts with 'Hi!'"):
+            chat.say(connection, *own, 0, "Hello there")
+        assert chat.say(connection, *own, 0, "Hi!").waits
+        chat.store_reply(connection, *own, 1, Reply("Hello."))
+        assert chat.say(connection, *own, 2, "How are you?").left == stored.settings.turns - 2

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interloq.data.records.jsonl import header
+from interloq.data.records.jsonl import header, write
 from interloq.errors import InputError
-from interloq.records import OUTSIDER, Dialogue, Turn
+from interloq.records import INTERLOCUTOR, OUTSIDER, Dialogue, Sample, Turn
 from interloq.web.access import people
 from interloq.web.database import Database
 from interloq.web.references.reference_steps import ReferenceDecision
@@ -19,6 +20,7 @@ from interloq.web.studies import tasks
 from interloq.web.studies.forget import withdraw_person
 from interloq.web.studies.items import rate_items
 from interloq.web.studies.questions import Question, StudyTask
+from interloq.web.studies.task_file import prepare_file, read_settings
 from interloq.web.studies.tasks import Stored
 from interloq.web.work import answers, assign
 from tests.web.access.test_access import invite, visit
@@ -196,3 +198,31 @@ def test_there_are_no_ratings_to_export(study: Database, tmp_path: Path, add_ref
     for output, alone in ((tmp_path / "x.csv", False), (tmp_path / "x.jsonl", True)):
         with pytest.raises(InputError, match="references"):
             export(study, task, output, alone=alone)
+
+
+def test_interlocutors_rate_replies_to_their_own_turns_and_no_others(study: Database, tmp_path: Path) -> None:
+    records = [
+        Sample(f"s-{name}", [Turn("Hi", name)], f"Hello from {system}", system=system)
+        for name, system in product(("ann", "b&n"), "ab")
+    ]
+    write(tmp_path / "own.jsonl", records, kind="samples")
+    options = {"interlocutor": True}
+    prepared = prepare_file(tmp_path / "own.jsonl", read_settings(None, kind="rate", name="own", options=options))
+    assert prepared.counts()["needs"] == {"people": 2, "pages": 1, "answers": 4}
+    with study.writing() as connection:
+        stored = tasks.get_task(connection, prepared.store(connection)["number"])
+        links = people.invite_to_task(connection, stored.id, number=9, label="", parameter="", most_people=9)
+    assert [link.partition("?")[2] for link in links] == ["user=ann", "user=b%26n"]
+    (stranger,) = add_annotators(study, stored)
+    visitor = visit(study, links[0].removeprefix("/join/").partition("?")[0], user="ann")
+    assert visitor is not None
+    for person, pages in ((stranger, 0), (visitor.person, 1)):
+        with study.reading() as connection:
+            assert tasks.number_of_pages(connection, stored.id, person) == pages
+        answer_all(study, stored, person)
+    rated = export(study, stored.id, tmp_path / "rated.jsonl")
+    assert [len(sample.ratings) for sample in rated] == [1, 1, 0, 0]
+    assert [(one.role, one.rater) for sample in rated for one in sample.ratings] == [(INTERLOCUTOR, "ann")] * 2
+    for_all = export(study, stored.id, tmp_path / "ratings.jsonl", alone=True)
+    table = export(study, stored.id, tmp_path / "ratings.csv")
+    assert {(one.role, one.rater) for one in (*for_all, *table)} == {(INTERLOCUTOR, "ann")}

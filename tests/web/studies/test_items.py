@@ -107,3 +107,29 @@ def test_scores_of_other_samples_or_of_dialogues_are_refused() -> None:
         with_scores(rate_items(replies(1)), [Score("elsewhere", "bleu", 1.0)])
     with pytest.raises(InputError, match="not of dialogues"):
         with_scores(rate_items([Dialogue("d", ["Hi"])]), [])
+
+
+def reply_to(speaker: str, system: str = "bot") -> Sample:
+    return Sample("s1", [Turn("Hello", "bot"), Turn("Hi", speaker)], "Fine", system=system)
+
+
+def test_items_of_interlocutors_are_apart_and_mark_their_turns() -> None:
+    records = [reply_to("ann"), reply_to("ben"), reply_to("ann", "other")]
+    for_ann, for_ben = rate_items(records, by_interlocutor=True)
+    assert (for_ann.owner, len(for_ann.hidden["units"]), for_ben.owner) == ("ann", 2, "ben")
+    assert [turn["own"] for turn in for_ann.shown["context"]] == [False, True]
+    assert "ann" not in str(for_ann.shown)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (Sample("s1", ["Hi"], "Fine"), "sample 's1' does not name the speaker"),
+        (Sample("s1", [], "Fine"), "does not name the speaker"),
+        (reply_to("bot"), "follows a turn of its own system, 'bot'"),
+        (Dialogue("d1", ["Hi"]), "not dialogues"),
+    ],
+)
+def test_an_unknown_interlocutor_is_refused(record: Sample | Dialogue, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        rate_items([record], by_interlocutor=True)
