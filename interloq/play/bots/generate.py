@@ -56,6 +56,7 @@ class Writer:
             raise InputError(
                 f"not enough memory for the model on {self.device}", hint="use device='cpu'", where=name
             ) from error
+        self.words = int(network.get_input_embeddings().num_embeddings)
         self.positions = int(getattr(network.config, "max_position_embeddings", None) or POSITIONS)
         ends = self.network.generation_config.eos_token_id
         ends = [ends] if isinstance(ends, int) else list(ends or [])
@@ -111,7 +112,6 @@ class Writer:
         show: Callable[[str], None] | None = None,
     ) -> list[list[Written] | Exception]:
         """Return `n` texts for each prompt: samples, or the best finished beams; see `texts`."""
-        decoding.check_vocabulary(int(self.network.get_input_embeddings().num_embeddings))
         decoding.check_candidates(n)
         found: list[list[Written] | Exception] = [[] for _ in prompts]
         lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)

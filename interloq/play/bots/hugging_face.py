@@ -118,7 +118,9 @@ class HuggingFace(Bot, name="hf"):
 
     @cached_property
     def _writer(self) -> Any:
-        return _load_writer(self.model, last_written(Path(self.model)), self.device, self.precision)
+        writer = _load_writer(self.model, last_written(Path(self.model)), self.device, self.precision)
+        self.decoding.check_vocabulary(writer.words)
+        return writer
 
     @cached_property
     def _prompts(self) -> Prompts:
