@@ -22,6 +22,7 @@ from interloq.models.chat_template import Message, TemplateRefused, render_chat
 from interloq.models.loaded import last_written
 from interloq.options import limited
 from interloq.play.bot import Bot, generator, make_crash_reply
+from interloq.play.decoding_options import Decoding
 from interloq.records import Turn
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
 from interloq.signature import Signature, fingerprint, signature
@@ -51,13 +52,32 @@ class HuggingFace(Bot, name="hf"):
         Literal["auto", "float32", "bfloat16", "float16"],
         "number type of the weights; `'auto'`: bfloat16 on a GPU, float32 on a CPU",
     ] = "auto"
+    top_k: Annotated[int, "sample from this many most likely tokens; 0: from all"] = 0
+    beams: Annotated[int, "beam search with this many beams, instead of sampling"] = 1
+    groups: Annotated[int, "groups of beams that differ from each other (diverse beam search)"] = 1
+    diversity: Annotated[float, "what a group pays for a token that a beam of an earlier group chose"] = 0.0
+    length_penalty: Annotated[float, "beams are ranked by log p(reply) / tokens^length_penalty"] = 1.0
+
+    added = ("top_k", "beams", "groups", "diversity", "length_penalty")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.temperature < 0 or not 0 < self.top_p <= 1:
-            raise InputError(f"temperature must be ≥ 0 and top_p in (0, 1], got {self.temperature} and {self.top_p}")
+        _ = self.decoding  # checks its settings
         if not self.separator:
             raise InputError("separator must not be empty", hint="write separator='\\n', or separator='eos'")
+
+    @property
+    def decoding(self) -> Decoding:
+        """How tokens are chosen."""
+        return Decoding(
+            temperature=self.temperature,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            beams=self.beams,
+            groups=self.groups,
+            diversity=self.diversity,
+            length_penalty=self.length_penalty,
+        )
 
     def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
         """Return one reply, shown while it is generated."""
@@ -69,13 +89,12 @@ class HuggingFace(Bot, name="hf"):
     def _replies(
         self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], show: Callable[[str], None] | None = None
     ) -> list[Reply]:
-        from interloq.play.bots.generate import Sampling
-
         answerable = [i for i, turns in enumerate(dialogues) if turns]
         texts = self._writer.texts(
             self._prompts.tokens([dialogues[i] for i in answerable]),
             [int(generator(seeds[i], dialogues[i]).integers(2**63)) for i in answerable],
-            Sampling(self.temperature, self.top_p, self.max_tokens),
+            self.decoding,
+            self.max_tokens,
             size=self.batch,
             stop=self._prompts.stop,
             show=show,
