@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A convolutional encoder-decoder (Gehring et al., 2017).
 
-A block is a convolution, a gated linear unit v([A; B]) = A ⊗ σ(B), and a residual connection; the decoder's convolutions
-see only the past. Every decoder layer l attends to the encoder's last layer z:
+A block is a convolution, a gated linear unit v([A; B]) = A ⊗ σ(B), and a residual connection. The decoder's
+convolutions see only the past, and each of its layers attends to the encoder's last layer z:
 
 d_i = W_d h_i + b + g_i,  a_ij = softmax_j( d_i · z_j ),  c_i = Σ_j a_ij ( z_j + e_j )
 
@@ -15,6 +15,7 @@ attention layers.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,13 +23,12 @@ from torch.nn import functional
 
 from interloq.play.networks.network import ReplyNetwork, Source
 
-POSITIONS = 1024
 HALF = math.sqrt(0.5)
 
 
 @dataclass(frozen=True, slots=True)
 class ConvState:
-    """Encoded source, and the last inputs of each decoder layer's convolution [rows, layers, kernel − 1, dimensions]."""
+    """Encoded source, and the last inputs of the decoder's convolutions [rows, layers, kernel − 1, dimensions]."""
 
     keys: torch.Tensor
     values: torch.Tensor
@@ -41,11 +41,13 @@ class ConvState:
 class ConvNetwork(ReplyNetwork):
     """Convolutions with gated linear units, and attention in every layer of the decoder."""
 
-    def __init__(self, vocabulary: int, *, dimensions: int, layers: int, dropout: float, kernel: int) -> None:
+    def __init__(
+        self, vocabulary: int, *, dimensions: int, layers: int, dropout: float, kernel: int, positions: int
+    ) -> None:
         super().__init__(vocabulary, dimensions, dropout)
-        self.layers, self.kernel = layers, kernel
-        self.source_positions = torch.nn.Embedding(POSITIONS, dimensions)
-        self.target_positions = torch.nn.Embedding(POSITIONS, dimensions)
+        self.layers, self.kernel, self.last = layers, kernel, positions - 1
+        self.source_positions = torch.nn.Embedding(positions, dimensions)
+        self.target_positions = torch.nn.Embedding(positions, dimensions)
         self.encoder = torch.nn.ModuleList(_convolution(dimensions, kernel, dropout) for _ in range(layers))
         self.decoder = torch.nn.ModuleList(_convolution(dimensions, kernel, dropout) for _ in range(layers))
         self.queries = torch.nn.ModuleList(torch.nn.Linear(dimensions, dimensions) for _ in range(layers))
@@ -56,7 +58,7 @@ class ConvNetwork(ReplyNetwork):
 
     def encode(self, source: Source) -> ConvState:
         mask = source.mask
-        places = torch.arange(mask.shape[1], device=mask.device).clamp(max=POSITIONS - 1)
+        places = torch.arange(mask.shape[1], device=mask.device).clamp(max=self.last)
         embedded = self.dropout(self.embedding(source.tokens) + self.source_positions(places))
         states = embedded
         for layer in self.encoder:
@@ -71,7 +73,7 @@ class ConvNetwork(ReplyNetwork):
     def decode(self, encoding: ConvState, inputs: torch.Tensor) -> torch.Tensor:
         return self._read(encoding, inputs)[1]
 
-    def begin(self, encoding: ConvState) -> ConvState:
+    def begin(self, encoding: ConvState, seeds: Sequence[int]) -> ConvState:  # noqa: ARG002
         return encoding
 
     def advance(self, state: ConvState, tokens: torch.Tensor) -> tuple[ConvState, torch.Tensor]:
@@ -80,7 +82,7 @@ class ConvNetwork(ReplyNetwork):
 
     def _read(self, state: ConvState, inputs: torch.Tensor) -> tuple[ConvState, torch.Tensor]:
         places = torch.arange(state.position, state.position + inputs.shape[1], device=inputs.device)
-        embedded = self.dropout(self.embedding(inputs) + self.target_positions(places.clamp(max=POSITIONS - 1)))
+        embedded = self.dropout(self.embedding(inputs) + self.target_positions(places.clamp(max=self.last)))
         states, past = embedded, []
         for i, layer in enumerate(self.decoder):
             seen = torch.cat([state.past[:, i].to(states.dtype), states], dim=1)

@@ -6,12 +6,13 @@ d_t = LSTM(reply_{t−1}, d_{t−1})
 a_t = softmax_s( d_tᵀ W h_s ),  c_t = Σ_s a_ts h_s      global attention, "general" score
 o_t = tanh( V [c_t; d_t] ),  p(reply_t) = softmax( E o_t )
 
-This is OpenNMT's network without input feeding: o_{t−1} is not an input of step t, so a GPU computes all steps of a reply
-in one call. Vinyals and Le had no attention and read only the context's words.
+This is OpenNMT's network without input feeding: o_{t−1} is not an input of step t, so a GPU computes all steps of a
+reply in one call. Vinyals and Le had no attention and read only the context's words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -55,7 +56,7 @@ class LstmNetwork(ReplyNetwork):
     def decode(self, encoding: LstmState, inputs: torch.Tensor) -> torch.Tensor:
         return self._read(encoding, inputs)[1]
 
-    def begin(self, encoding: LstmState) -> LstmState:
+    def begin(self, encoding: LstmState, seeds: Sequence[int]) -> LstmState:  # noqa: ARG002
         return encoding
 
     def advance(self, state: LstmState, tokens: torch.Tensor) -> tuple[LstmState, torch.Tensor]:

@@ -6,7 +6,7 @@ A kind of network defines four methods:
 
 - `encode(source)` returns an encoding, a dataclass of tensors whose first dimension is the row;
 - `decode(encoding, inputs)` returns the states from which each token is predicted, all tokens at once, for training;
-- `begin(encoding)` returns the state before the first token;
+- `begin(encoding, seeds)` returns the state before the first token;
 - `advance(state, tokens)` reads one token per row and returns the next state and the vector that predicts what follows.
 
 Input and output embeddings are the same matrix. `decode` and repeated `advance` compute the same numbers.
@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -31,6 +31,13 @@ from interloq.models.batches import lengths_of, make_batches, random_bits
 UNKNOWN, SEPARATOR, END = 0, 1, 2  # ids of the SentencePiece models that are trained here
 PAIRS, TOKENS = 256, 2**14  # per batch, for likelihoods
 Rows = Sequence[Sequence[int]]
+
+
+class Prompt(NamedTuple):
+    """The tokens of a context, and the seed of its reply."""
+
+    tokens: Sequence[int]
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +123,8 @@ class ReplyNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
         """Return states [rows, tokens, dimensions] after each input token."""
 
     @abstractmethod
-    def begin(self, encoding: Any) -> Any:
-        """Return the state before the first token."""
+    def begin(self, encoding: Any, seeds: Sequence[int]) -> Any:
+        """Return the state before the first token; what is drawn for a row derives from its seed."""
 
     @abstractmethod
     def advance(self, state: Any, tokens: torch.Tensor) -> tuple[Any, torch.Tensor]:
@@ -145,9 +152,10 @@ class ReplyNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
 
     # ---- writing ----------------------------------------------------------------------------------------------------
 
-    def start(self, rows: Rows) -> tuple[Any, torch.Tensor]:
+    def start(self, rows: Sequence[Prompt]) -> tuple[Any, torch.Tensor]:
         """Return the state after reading contexts, and the logits of the replies' first tokens."""
-        state = self.begin(self.encode(self.arrange(Texts.of(rows)).on(self.device)))
+        source = self.arrange(Texts.of([row.tokens for row in rows])).on(self.device)
+        state = self.begin(self.encode(source), [row.seed for row in rows])
         return self.step(state, torch.full((len(rows),), END, device=self.device))
 
     def step(self, state: Any, tokens: torch.Tensor) -> tuple[Any, torch.Tensor]:

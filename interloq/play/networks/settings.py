@@ -43,8 +43,9 @@ class BotReading(Component):
     reply: int = option(40, "first tokens of a reply that are learned", above=0)
     vocabulary: int = option(8_000, "pieces of the tokenizer, if one is trained", above=0)
     dev: int = option(5_000, "exchanges for the dev part, at most a tenth", above=0)
-    language: Literal["auto", "en", "ja", "zh", "other"] = option(
-        "auto", "language of the log; in ja and zh, perplexity per word is per character; auto: by its texts"
+    language: str = option(
+        "auto",
+        "language of the log; ja and zh have perplexities per character instead of per word; auto: by its texts",
     )
 
 
@@ -54,9 +55,7 @@ class BotNetwork(Component):
 
     kind: Architecture = option("transformer", "kind of network")
     dimensions: int = option(256, "dimensions of token vectors and states", above=0)
-    layers: int = option(
-        0, "layers of encoder and decoder", shown="lstm 2, conv 4, transformer 3, vhred 1", least=0
-    )
+    layers: int = option(0, "layers of encoder and decoder", shown="lstm 2, conv 4, transformer 3, vhred 1", least=0)
     heads: int = option(4, "attention heads of a transformer", above=0)
     kernel: int = option(3, "tokens that a convolution sees; an odd number", above=0)
     latent: int = option(64, "dimensions of the latent variable of vhred", above=0)

@@ -10,6 +10,7 @@ dimensions. The paper's label smoothing is left out: it would make perplexities 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -100,7 +101,7 @@ class TransformerNetwork(ReplyNetwork):
     def decode(self, encoding: TransformerState, inputs: torch.Tensor) -> torch.Tensor:
         return self._read(encoding, inputs)[1]
 
-    def begin(self, encoding: TransformerState) -> TransformerState:
+    def begin(self, encoding: TransformerState, seeds: Sequence[int]) -> TransformerState:  # noqa: ARG002
         return encoding
 
     def advance(self, state: TransformerState, tokens: torch.Tensor) -> tuple[TransformerState, torch.Tensor]:

@@ -13,15 +13,14 @@ KL( N(μ′, σ′²) ‖ N(μ, σ²) ) = ½ Σ_i ( log σ_i²/σ′_i² + (σ�
 
 Variances are softplus. Against a latent variable that the decoder ignores, the weight of the KL term rises from 0 to 1
 during the first epochs, and the decoder does not see a share of the reply's tokens (Bowman et al., 2016). What is
-reported and decides on early stopping is the bound itself, with weight 1 and all tokens seen. When it writes, z is drawn
-from the prior. Each reply of a conversation is an example of its own, with at most `turns` turns before it.
+reported, and what decides on early stopping, is the bound itself, with weight 1 and all tokens seen. When a reply is
+written, z is drawn from the prior. Each reply of a conversation is an example of its own, with at most `turns` turns before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +29,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from interloq.data.text.token_texts import Texts
 from interloq.learn.gru import packing
-from interloq.play.networks.network import END, SEPARATOR, Losses, ReplyNetwork, Rows, Targets, draw_noise
+from interloq.play.networks.network import END, SEPARATOR, Losses, ReplyNetwork, Targets, draw_noise
 
 FLOOR = 1e-6  # of a variance
 
@@ -65,10 +64,9 @@ class Gaussian:
 
 @dataclass(frozen=True, slots=True)
 class VhredState:
-    """Context vector, noise from which the latent variable is drawn, its value, and the decoder's state."""
+    """Context vector, latent variable, and the decoder's state."""
 
     context: torch.Tensor
-    noise: torch.Tensor
     latent: torch.Tensor
     hidden: torch.Tensor
 
@@ -85,7 +83,10 @@ class GaussianLayers(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, inputs: int, dimensions: int, latent: int) -> None:
         super().__init__()
         self.layers = torch.nn.Sequential(
-            torch.nn.Linear(inputs, dimensions), torch.nn.Tanh(), torch.nn.Linear(dimensions, dimensions), torch.nn.Tanh()
+            torch.nn.Linear(inputs, dimensions),
+            torch.nn.Tanh(),
+            torch.nn.Linear(dimensions, dimensions),
+            torch.nn.Tanh(),
         )
         self.mean, self.variance = torch.nn.Linear(dimensions, latent), torch.nn.Linear(dimensions, latent)
 
@@ -141,9 +142,11 @@ class VhredNetwork(ReplyNetwork):
         last: torch.Tensor = states[rows, source.counts - 1]
         return last
 
-    def begin(self, encoding: torch.Tensor) -> VhredState:
-        """Return the state with the latent variable's mean."""
-        return self._open(encoding, self.prior(encoding).mean, torch.zeros_like(encoding[:, :1]))
+    def begin(self, encoding: torch.Tensor, seeds: Sequence[int]) -> VhredState:
+        """Return the state with the latent variable drawn from the prior."""
+        numbers = np.array([seed % 2**63 for seed in seeds], dtype=np.int64)
+        noise = torch.from_numpy(draw_noise(numbers, self.noise, 0)).to(self.device)
+        return self._open(encoding, self.prior(encoding).sample(noise))
 
     def decode(self, encoding: VhredState, inputs: torch.Tensor) -> torch.Tensor:
         return self._read(encoding, inputs)[1]
@@ -156,7 +159,7 @@ class VhredNetwork(ReplyNetwork):
         context = self.encode(source)
         reply = self._encode_turns(targets.tokens.flatten()[targets.places], targets.lengths)
         prior, posterior = self.prior(context), self.posterior(torch.cat([context, reply], dim=1))
-        state = self._open(context, posterior.sample(targets.noise), targets.noise)
+        state = self._open(context, posterior.sample(targets.noise))
         states = self.decode(state, self._drop_words(targets.inputs))
         return Losses(self.token_losses(states, targets), kl_divergence(posterior, prior))
 
@@ -166,16 +169,6 @@ class VhredNetwork(ReplyNetwork):
             weight = min(1.0, targets.progress / self.annealing)
         return losses.tokens + weight * losses.kl
 
-    def start(self, rows: Rows, seeds: Sequence[int] | None = None) -> tuple[Any, torch.Tensor]:
-        """Return state and logits; each row's latent variable is drawn from the prior with its seed."""
-        context = self.encode(self.arrange(Texts.of(rows)).on(self.device))
-        state = self.begin(context)
-        if seeds is not None:
-            numbers = np.array([seed % 2**63 for seed in seeds], dtype=np.int64)
-            noise = torch.from_numpy(draw_noise(numbers, self.noise, 0)).to(self.device)
-            state = self._open(context, self.prior(context).sample(noise), noise)
-        return self.step(state, torch.full((len(rows),), END, device=self.device))
-
     def _encode_turns(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return a vector per turn: the last states of both directions."""
         places, sizes, order = packing(lengths)
@@ -184,10 +177,10 @@ class VhredNetwork(ReplyNetwork):
         joined = torch.cat([last[-2], last[-1]], dim=1)
         return joined[torch.argsort(order).to(joined.device)]
 
-    def _open(self, context: torch.Tensor, latent: torch.Tensor, noise: torch.Tensor) -> VhredState:
+    def _open(self, context: torch.Tensor, latent: torch.Tensor) -> VhredState:
         latent = latent.to(context.dtype)
         hidden = torch.tanh(self.opening(torch.cat([context, latent], dim=1)))
-        return VhredState(context, noise, latent, hidden)
+        return VhredState(context, latent, hidden)
 
     def _read(self, state: VhredState, inputs: torch.Tensor) -> tuple[VhredState, torch.Tensor]:
         embedded = self.dropout(self.embedding(inputs))
