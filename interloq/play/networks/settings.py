@@ -72,11 +72,9 @@ class BotNetwork(Component):
             owner = OWN.get(field.name, self.kind)
             if owner != self.kind and getattr(self, field.name) != field.default:
                 raise InputError(f"{field.name} is used with kind {owner} only, not with {self.kind}")
-        if self.dimensions % (2 * self.heads):
-            raise InputError(
-                f"{self.dimensions} dimensions cannot be divided among {self.heads} heads of an even size",
-                hint=f"use a multiple of {2 * self.heads}",
-            )
+        parts = 2 * (self.heads if self.kind == "transformer" else 1)
+        if self.dimensions % parts:
+            raise InputError(f"dimensions must be a multiple of {parts}, got {self.dimensions}", hint="see --heads")
         if self.kernel % 2 == 0:
             raise InputError(f"kernel must be an odd number, got {self.kernel}")
 
