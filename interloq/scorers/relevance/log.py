@@ -68,12 +68,14 @@ class ExchangeLog:
             yield from _read_written(path, origin)
             return
         for record in self.log.records(path):
-            if isinstance(record, Pair):
-                exchange = Exchange((record.utterance,), record.response, record.utterance, origin)
-                yield [record.utterance, record.response], [exchange]
-            else:
-                turns = [turn.text for turn in record.turns]
-                yield turns, list(_of_dialogue(record, turns, self.turns, origin))
+            yield self._exchanges_of(record, origin)
+
+    def _exchanges_of(self, record: Pair | Dialogue, origin: int) -> tuple[list[str], list[Exchange]]:
+        if isinstance(record, Pair):
+            exchange = Exchange((record.utterance,), record.response, record.utterance, origin)
+            return [record.utterance, record.response], [exchange]
+        turns = [turn.text for turn in record.turns]
+        return turns, list(_of_dialogue(record, turns, self.turns, origin))
 
     def _reason(self, exchange: Exchange) -> str:
         if not self.log.samples:
