@@ -26,10 +26,10 @@ def test_writing_stops_where_a_reply_is_whole(folders: dict[str, Path], separato
     """What is written is the beginning of what would be written without a stop, up to the separator."""
     bot = hf(folders["gpt2"], max_tokens=40, temperature=3.0, top_p=1.0, separator=separator)
     assert bot._prompts.stop == separator
-    options = {"decoding": Decoding(temperature=3.0), "max_tokens": 40, "size": 64}
+    options = {"decoding": Decoding(temperature=3.0), "max_tokens": 40, "n": 1, "size": 64}
     prompts = bot._prompts.tokens([DIALOGUES[0]]) * 64
-    stopped = bot._writer.texts(prompts, range(64), stop=separator, **options)
-    whole = bot._writer.texts(prompts, range(64), **options)
+    stopped = [text for ((text, _),) in bot._writer.candidates(prompts, range(64), stop=separator, **options)]
+    whole = [text for ((text, _),) in bot._writer.candidates(prompts, range(64), **options)]
     cut = 0
     for short, long in zip(stopped, whole, strict=True):
         assert long.startswith(short)
@@ -184,8 +184,8 @@ def test_candidates_of_samples_have_their_log_probability(folders: dict[str, Pat
     bot = hf(folders[kind], top_k=3)
     prompts = [[5, 6, 7, 8], [9, 10], [11, 12, 13, 5, 6]]
     found = bot._writer.candidates(prompts, [4, 5, 6], bot.decoding, 6, n=4, size=64)
-    firsts = bot._writer.texts(prompts, [4, 5, 6], bot.decoding, 6, size=64)
-    assert [texts[0].text for texts in found] == firsts
+    firsts = bot._writer.candidates(prompts, [4, 5, 6], bot.decoding, 6, n=1, size=64)
+    assert [texts[0].text for texts in found] == [texts[0].text for texts in firsts]
     assert all(len({text.text for text in texts}) > 1 for texts in found)
     likely = bot._writer.candidates(prompts, [4, 5, 6], Decoding(top_k=1), 6, n=2, size=64)
     for prompt, texts in zip(prompts, likely, strict=True):
