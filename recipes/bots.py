@@ -29,7 +29,7 @@ from typing import Any
 from bots_cards import write_cards
 
 from interloq import Dialogue, InputError, InterloqError
-from interloq.data.files.durable import remove
+from interloq.data.files.durable import atomic_path, remove
 from interloq.data.progress import silent
 from interloq.data.records.jsonl import read
 from interloq.learn.fit import fit
@@ -93,10 +93,11 @@ def prepare(data: Path, work: Path, languages: Sequence[str]) -> None:
             print_stderr(f"{packed} is already written")
             continue
         folder.mkdir(parents=True, exist_ok=True)
-        split_dialogues(_read_log(data, work, language), folder, LONGEST if language == "en" else 2 * LONGEST)
+        if not (folder / TEST).exists():
+            split_dialogues(_read_log(data, work, language), folder, LONGEST if language == "en" else 2 * LONGEST)
         job = make_job(folder, READING[language], BotNetwork(), TRAINING)
         job.prepare(Run("bots", folder, Processes(_cpu()), "cpu", silent, print_stderr))
-        with tarfile.open(packed, "w:xz", preset=6) as archive:
+        with atomic_path(packed) as part, tarfile.open(part, "w:xz", preset=6) as archive:
             for path in (folder / TRAIN, folder / TEST, folder / EXAMPLES):
                 archive.add(path, f"{language}/{path.name}")
         print_stderr(f"{packed}: {packed.stat().st_size / 2**20:.1f} MiB")

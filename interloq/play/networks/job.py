@@ -52,7 +52,7 @@ from interloq.signature import file_fingerprint
 EXAMPLES = "examples"
 ROWS = 4_096  # per batch
 VANISHED = 0.1  # nats of KL per reply below which the latent variable is ignored
-DIVERGED = 1.0  # KL as a share of the whole bound above which the latent variable says more than the reply
+DIVERGED = 0.5  # KL as a share of the bound above which the latent variable costs more than the reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class BotJob(Job[ReplyTask]):
                 f"the latent variable is ignored (KL {facts['kl']:.3f} nats per reply); "
                 "raise --annealing or --word-dropout"
             )
-        if facts["kl"] > DIVERGED * facts["loss_per_reply"] / 2:
+        if facts["kl"] > DIVERGED * facts["loss_per_reply"]:
             return (
                 f"the KL divergence ({facts['kl']:.1f} nats per reply) is most of the bound "
                 f"({facts['loss_per_reply']:.1f}); lower --annealing or --learning-rate"

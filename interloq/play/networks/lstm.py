@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from interloq.play.networks.network import ReplyNetwork, Source
+from interloq.play.networks.network import ReplyNetwork, Source, run_recurrent
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class LstmNetwork(ReplyNetwork):
     def encode(self, source: Source) -> LstmState:
         embedded = self.dropout(self.embedding(source.tokens))
         packed = pack_padded_sequence(embedded, source.lengths, batch_first=True, enforce_sorted=False)
-        states, (hidden, cell) = self.encoder(packed)
+        states, (hidden, cell) = run_recurrent(self.encoder, packed)
         memory, _ = pad_packed_sequence(states, batch_first=True, total_length=source.tokens.shape[1])
         first = [self._join_directions(state) for state in (hidden, cell)]
         return LstmState(memory, self.score(memory), source.mask, *first)
@@ -69,12 +69,11 @@ class LstmNetwork(ReplyNetwork):
         return joined.flatten(2)
 
     def _read(self, state: LstmState, inputs: torch.Tensor) -> tuple[LstmState, torch.Tensor]:
-        before = [part.transpose(0, 1).contiguous() for part in (state.hidden, state.cell)]
-        embedded = self.dropout(self.embedding(inputs))
-        states, after = self.decoder(embedded, (before[0].to(embedded.dtype), before[1].to(embedded.dtype)))
+        before = tuple(part.transpose(0, 1).contiguous() for part in (state.hidden, state.cell))
+        states, after = run_recurrent(self.decoder, self.dropout(self.embedding(inputs)), before)
         scores = states @ state.keys.transpose(1, 2).to(states.dtype)
         attention = scores.masked_fill(~state.mask[:, None], -torch.inf).softmax(-1)
-        context = attention.to(states.dtype) @ state.memory.to(states.dtype)
+        context = attention @ state.memory
         vectors = torch.tanh(self.output(torch.cat([context, states], dim=-1)))
         hidden, cell = (part.transpose(0, 1) for part in after)
         return LstmState(state.memory, state.keys, state.mask, hidden, cell), self.dropout(vectors)

@@ -70,7 +70,7 @@ class Targets:
     places: torch.Tensor
     owners: torch.Tensor  # the row of each place
     lengths: torch.Tensor  # on the CPU
-    noise: torch.Tensor
+    noise: torch.Tensor | None
     progress: float
 
     def on(self, device: torch.device) -> Targets:
@@ -189,6 +189,16 @@ class ReplyNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
         return sums
 
 
+def run_recurrent(layers: torch.nn.Module, inputs: Any, state: Any = None) -> tuple[Any, Any]:
+    """Run LSTM or GRU layers in float32: mixed precision would use float16, in which small gradients vanish.
+
+    On a GPU, cuDNN multiplies with TF32 tensor cores.
+    """
+    with torch.autocast(next(layers.parameters()).device.type, enabled=False):
+        outputs: tuple[Any, Any] = layers(inputs, state)
+    return outputs
+
+
 def arrange_targets(replies: Texts, noise: NDArray[np.float32], progress: float = 0.0) -> Targets:
     """Return padded replies; each must end with END already, unless it was cut."""
     lengths = replies.lengths
@@ -197,8 +207,9 @@ def arrange_targets(replies: Texts, noise: NDArray[np.float32], progress: float 
     inputs = np.concatenate([np.full((len(tokens), 1), END, dtype=np.int32), tokens[:, :-1]], axis=1)
     inside = np.arange(width) < lengths[:, None]
     places = np.flatnonzero(inside)
-    parts = (inputs, tokens, places, places // width, lengths, noise)
-    return Targets(*map(torch.from_numpy, parts), progress)
+    parts = (inputs, tokens, places, places // width, lengths)
+    drawn = torch.from_numpy(noise) if noise.size else None
+    return Targets(*map(torch.from_numpy, parts), drawn, progress)
 
 
 def draw_noise(numbers: NDArray[np.int64], size: int, seed: int) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ KL( N(μ′, σ′²) ‖ N(μ, σ²) ) = ½ Σ_i ( log σ_i²/σ′_i² + (σ�
 Variances are softplus. Against a latent variable that the decoder ignores, the weight of the KL term rises from 0 to 1
 during the first epochs, and the decoder does not see a share of the reply's tokens (Bowman et al., 2016). What is
 reported, and what decides on early stopping, is the bound itself, with weight 1 and all tokens seen. When a reply is
-written, z is drawn from the prior. Each reply of a conversation is an example of its own, with at most `turns` turns before it.
+written, z is drawn from the prior. Each reply of a conversation is an example, with the last turns before it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from interloq.data.text.token_texts import Texts
 from interloq.learn.gru import packing
-from interloq.play.networks.network import END, SEPARATOR, Losses, ReplyNetwork, Targets, draw_noise
+from interloq.play.networks.network import END, SEPARATOR, Losses, ReplyNetwork, Targets, draw_noise, run_recurrent
 
 FLOOR = 1e-6  # of a variance
 
@@ -137,7 +137,7 @@ class VhredNetwork(ReplyNetwork):
     def encode(self, source: TurnSource) -> torch.Tensor:
         """Return the context vectors."""
         vectors = self._encode_turns(source.tokens, source.lengths)
-        states, _ = self.contexts(self.dropout(vectors[source.turns]))
+        states, _ = run_recurrent(self.contexts, self.dropout(vectors[source.turns]))
         rows = torch.arange(len(source.counts), device=states.device)
         last: torch.Tensor = states[rows, source.counts - 1]
         return last
@@ -173,20 +173,18 @@ class VhredNetwork(ReplyNetwork):
         """Return a vector per turn: the last states of both directions."""
         places, sizes, order = packing(lengths)
         embedded = self.dropout(self.embedding(tokens[places.to(tokens.device)]))
-        _, last = self.utterances(PackedSequence(embedded, sizes))
+        _, last = run_recurrent(self.utterances, PackedSequence(embedded, sizes))
         joined = torch.cat([last[-2], last[-1]], dim=1)
         return joined[torch.argsort(order).to(joined.device)]
 
     def _open(self, context: torch.Tensor, latent: torch.Tensor) -> VhredState:
-        latent = latent.to(context.dtype)
-        hidden = torch.tanh(self.opening(torch.cat([context, latent], dim=1)))
+        hidden = torch.tanh(self.opening(torch.cat([context, latent], dim=1)).float())
         return VhredState(context, latent, hidden)
 
     def _read(self, state: VhredState, inputs: torch.Tensor) -> tuple[VhredState, torch.Tensor]:
-        embedded = self.dropout(self.embedding(inputs))
-        every = torch.cat([state.context, state.latent], dim=1).to(embedded.dtype)
-        every = every[:, None].expand(-1, inputs.shape[1], -1)
-        states, hidden = self.decoder(torch.cat([embedded, every], dim=-1), state.hidden[None].to(embedded.dtype))
+        every = torch.cat([state.context, state.latent], dim=1)[:, None].expand(-1, inputs.shape[1], -1)
+        seen = torch.cat([self.dropout(self.embedding(inputs)), every], dim=-1)
+        states, hidden = run_recurrent(self.decoder, seen, state.hidden[None])
         return replace(state, hidden=hidden[0]), self.dropout(torch.tanh(self.output(states)))
 
     def _drop_words(self, inputs: torch.Tensor) -> torch.Tensor:
