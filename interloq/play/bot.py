@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -75,6 +75,26 @@ class StreamingBot(Protocol):
 
     def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
         """Return one reply; call `show` with its text so far."""
+
+
+class ReplyCandidate(NamedTuple):
+    """A possible reply, and its log-probability given the dialogue."""
+
+    text: str
+    log_probability: float
+
+
+@runtime_checkable
+class CandidateBot(Protocol):
+    """A bot that can give several replies to a dialogue, for another model to choose from."""
+
+    def candidates(
+        self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], n: int
+    ) -> list[list[ReplyCandidate] | Exception]:
+        """Return up to `n` possible replies to each dialogue; none to a dialogue without turns."""
+
+    def check_candidates(self, n: int) -> None:
+        """Refuse more candidates than its decoding can find."""
 
 
 def as_bot(bot: BotLike) -> Bot:

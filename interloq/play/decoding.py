@@ -2,9 +2,9 @@
 """Decoding: turn a network's probabilities of the next token into replies, many dialogues at a time.
 
 - **Sampling** is Gumbel-max: token = argmax_v [ log p(v)/T + g(seed, step, v) ] over the tokens that `top_k` and
-  `top_p` (Holtzman et al., 2020) keep. The noise is a hash of the row's seed, the step and the token, so a reply depends
-  on its turns and its seed, not on the other rows or the device, except for the network's rounding. T = 0 takes the
-  most likely token.
+  `top_p` (Holtzman et al., 2020) keep. The noise is a hash of the row's seed, the step and the token, so a reply
+  depends on its turns and its seed, not on the other rows or the device, except for the network's rounding. T = 0 takes
+  the most likely token.
 - **Beam search** keeps the `beams` most likely beginnings. Finished replies are ranked by
   log p / tokens^length_penalty, with the end counted as a token. A row ends when its best open beam, ranked at its
   present length, is worse than its worst finished one. These are the rules of Hugging Face transformers

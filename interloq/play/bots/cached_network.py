@@ -56,6 +56,39 @@ class CachedNetwork:
         encoded = None if state.encoded is None else state.encoded[rows]
         return replace(state, mask=state.mask[rows], encoded=encoded)
 
+    def log_probabilities(self, rows: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[float]:
+        """Return log p(target | prompt) of each row, a prompt and a target."""
+        prompts, targets = [list(prompt) for prompt, _ in rows], [list(target) for _, target in rows]
+        state, logits = self.start(prompts)
+        ids, mask = pad_rows([target or [0] for target in targets], left=False)
+        ids, mask = ids.to(logits.device), mask.to(logits.device)
+        for i, target in enumerate(targets):
+            mask[i, len(target) :] = 0
+        every = [logits[:, None]]
+        if ids.shape[1] > 1:
+            every.append(self._read_more(state, ids[:, :-1], mask[:, :-1]))
+        chances = torch.cat(every, dim=1).float().log_softmax(-1).gather(2, ids[..., None])[..., 0]
+        sums: list[float] = (chances * mask).sum(-1).tolist()
+        return sums
+
+    def _read_more(self, state: CachedState, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the logits after each of further tokens, which are padded on the right."""
+        if state.encoded is not None:
+            output = self.network(
+                encoder_outputs=(state.encoded,),
+                attention_mask=state.mask,
+                decoder_input_ids=ids,
+                past_key_values=state.cache,
+                use_cache=True,
+            )
+            return output.logits  # type: ignore[no-any-return]
+        whole = torch.cat([state.mask, torch.ones_like(mask)], dim=1)
+        positions = (whole.cumsum(-1) - 1)[:, -ids.shape[1] :]
+        output = self.network(
+            input_ids=ids, attention_mask=whole, position_ids=positions, past_key_values=state.cache, use_cache=True
+        )
+        return output.logits  # type: ignore[no-any-return]
+
     def _read_decoder(self, state: CachedState, tokens: torch.Tensor) -> tuple[CachedState, torch.Tensor]:
         return self._read(state, encoder_outputs=(state.encoded,), attention_mask=state.mask, decoder_input_ids=tokens)
 

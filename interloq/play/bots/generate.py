@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from interloq.errors import InputError
 from interloq.models import pretrained
 from interloq.models.batches import make_batches
 from interloq.models.processes import pick_device
+from interloq.play.bot import ReplyCandidate
 from interloq.play.bots.cached_network import CachedNetwork, pad_rows
 from interloq.play.decoding import add_noise, decode, seed_copies
 from interloq.play.decoding_options import Decoding
@@ -31,13 +32,6 @@ TOKENS = 65_536  # tokens of prompts in a batch, including padding
 PART = "\ufffd"  # what incomplete characters are decoded to
 POSITIONS = 1_024  # if the model names no limit
 HINT = "name a generative language model: causal, or encoder-decoder"
-
-
-class Written(NamedTuple):
-    """A text that was generated, and its log-probability."""
-
-    text: str
-    log_probability: float
 
 
 class Writer:
@@ -56,6 +50,7 @@ class Writer:
             raise InputError(
                 f"not enough memory for the model on {self.device}", hint="use device='cpu'", where=name
             ) from error
+        self.words = int(network.get_input_embeddings().num_embeddings)
         self.positions = int(getattr(network.config, "max_position_embeddings", None) or POSITIONS)
         ends = self.network.generation_config.eos_token_id
         ends = [ends] if isinstance(ends, int) else list(ends or [])
@@ -80,24 +75,6 @@ class Writer:
             return self.positions
         return self.positions - max_tokens
 
-    def texts(
-        self,
-        prompts: Sequence[Sequence[int]],
-        seeds: Sequence[int],
-        decoding: Decoding,
-        max_tokens: int,
-        *,
-        size: int,
-        stop: str = "",
-        show: Callable[[str], None] | None = None,
-    ) -> list[str | Exception]:
-        """Return text generated after each prompt, up to an end token or, after some text, up to `stop`.
-
-        With a single prompt and one beam, `show` may be given: it is called with the text so far after each token.
-        """
-        found = self.candidates(prompts, seeds, decoding, max_tokens, n=1, size=size, stop=stop, show=show)
-        return [texts if isinstance(texts, Exception) else texts[0].text for texts in found]
-
     def candidates(
         self,
         prompts: Sequence[Sequence[int]],
@@ -109,11 +86,14 @@ class Writer:
         size: int,
         stop: str = "",
         show: Callable[[str], None] | None = None,
-    ) -> list[list[Written] | Exception]:
-        """Return `n` texts for each prompt: samples, or the best finished beams; see `texts`."""
-        decoding.check_vocabulary(int(self.network.get_input_embeddings().num_embeddings))
+    ) -> list[list[ReplyCandidate] | Exception]:
+        """Return `n` texts for each prompt, up to an end token or, after some text, up to `stop`.
+
+        They are samples, or the best finished beams. With a single prompt and one beam, `show` may be given: it is
+        called with the text so far after each token.
+        """
         decoding.check_candidates(n)
-        found: list[list[Written] | Exception] = [[] for _ in prompts]
+        found: list[list[ReplyCandidate] | Exception] = [[] for _ in prompts]
         lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
         copies = max(n, decoding.beams)
         size = max(1, min(size, self.size) // copies)
@@ -124,9 +104,26 @@ class Writer:
                 found[i] = texts
         return found
 
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def log_probabilities(
+        self, prompts: Sequence[Sequence[int]], texts: Sequence[str], *, size: int, most: int
+    ) -> list[float]:
+        """Return log p of each text and its end token after a prompt; only the first `most` tokens count."""
+        rows = []
+        for prompt, text in zip(prompts, texts, strict=True):
+            tokens = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+            rows.append((list(prompt), [*tokens, *self.ends[-1:]][:most]))
+        sums = [0.0] * len(rows)
+        lengths = np.array([len(prompt) + len(target) for prompt, target in rows], dtype=np.int64)
+        for batch in make_batches(lengths, size=min(size, self.size), tokens=TOKENS // 8, rng=None):
+            network = CachedNetwork(self.network, -1)
+            for i, value in zip(batch, network.log_probabilities([rows[i] for i in batch]), strict=True):
+                sums[i] = value
+        return sums
+
     def _write_or_halve(
         self, rows: list[list[int]], seeds: list[int], decoding: Decoding, *options: Any
-    ) -> list[list[Written] | Exception]:
+    ) -> list[list[ReplyCandidate] | Exception]:
         try:
             return list(self._write(rows, seeds, decoding, *options))
         except torch.OutOfMemoryError as error:
@@ -152,7 +149,7 @@ class Writer:
         n: int,
         stop: str,
         show: Callable[[str], None] | None,
-    ) -> list[list[Written]]:
+    ) -> list[list[ReplyCandidate]]:
         if decoding.groups > 1:
             return self._search_groups(rows, seeds, decoding, max_tokens, n, stop)
         samples = n if decoding.beams == 1 else 1
@@ -184,7 +181,7 @@ class Writer:
 
     def _search_groups(
         self, rows: list[list[int]], seeds: list[int], decoding: Decoding, max_tokens: int, n: int, stop: str
-    ) -> list[list[Written]]:
+    ) -> list[list[ReplyCandidate]]:
         """Return the best texts of diverse beam search."""
         stops = [_Ended(self.ends[1:]), *self._stops(0, stop)]
 
@@ -194,18 +191,20 @@ class Writer:
         network = CachedNetwork(self.network, self.ends[0] if self.ends else -1)
         batch = len(rows) * decoding.beams
         found = decode(network, rows, seeds, decoding, max_tokens, candidates=n, batch=batch, stopped=is_complete)
-        texts: list[list[Written]] = []
+        texts: list[list[ReplyCandidate]] = []
         for replies in found:
             decoded = self.tokenizer.batch_decode([reply.tokens for reply in replies], skip_special_tokens=True)
-            texts.append([Written(text, reply.log_probability) for text, reply in zip(decoded, replies, strict=True)])
+            texts.append(
+                [ReplyCandidate(text, reply.log_probability) for text, reply in zip(decoded, replies, strict=True)]
+            )
         return texts
 
     def _stops(self, start: int, stop: str) -> list[_Stopped]:
         return [_Stopped(self.tokenizer, start, stop, self._with(stop[-1]))] if stop else []
 
-    def _group_texts(self, tokens: torch.Tensor, sums: Sequence[float], n: int) -> list[list[Written]]:
+    def _group_texts(self, tokens: torch.Tensor, sums: Sequence[float], n: int) -> list[list[ReplyCandidate]]:
         texts = self.tokenizer.batch_decode(tokens, skip_special_tokens=True)
-        written = list(map(Written, texts, sums))
+        written = list(map(ReplyCandidate, texts, sums))
         return [written[first : first + n] for first in range(0, len(written), n)]
 
     def _with(self, character: str) -> torch.Tensor:

@@ -21,7 +21,7 @@ from interloq.errors import InputError, MissingDependencyError
 from interloq.models.chat_template import Message, TemplateRefused, render_chat
 from interloq.models.loaded import last_written
 from interloq.options import limited
-from interloq.play.bot import Bot, generator, make_crash_reply
+from interloq.play.bot import Bot, ReplyCandidate, generator, make_crash_reply
 from interloq.play.decoding_options import Decoding
 from interloq.records import Turn
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
@@ -86,23 +86,57 @@ class HuggingFace(Bot, name="hf"):
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         return self._replies(dialogues, seeds)
 
+    def candidates(
+        self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], n: int
+    ) -> list[list[ReplyCandidate] | Exception]:
+        """Return `n` possible replies to each dialogue: samples, or the best beams."""
+        return self._candidates(dialogues, seeds, n)
+
+    def check_candidates(self, n: int) -> None:
+        """Refuse more candidates than its decoding can find."""
+        self.decoding.check_candidates(n)
+
+    def log_probabilities(self, dialogues: Sequence[Sequence[Turn]], texts: Sequence[str]) -> list[float]:
+        """Return log p(text | dialogue) of each text as the bot's next turn, cut at `max_tokens`."""
+        prompts = self._prompts.tokens(dialogues)
+        sums: list[float] = self._writer.log_probabilities(prompts, texts, size=self.batch, most=self.max_tokens)
+        return sums
+
     def _replies(
         self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], show: Callable[[str], None] | None = None
     ) -> list[Reply]:
+        replies = []
+        for found in self._candidates(dialogues, seeds, 1, show):
+            if isinstance(found, Exception):
+                replies.append(make_crash_reply(found))
+            else:
+                replies.append(Reply(found[0].text) if found else Reply("", NOTHING_TO_ANSWER))
+        return replies
+
+    def _candidates(
+        self,
+        dialogues: Sequence[Sequence[Turn]],
+        seeds: Sequence[int],
+        n: int,
+        show: Callable[[str], None] | None = None,
+    ) -> list[list[ReplyCandidate] | Exception]:
         answerable = [i for i, turns in enumerate(dialogues) if turns]
-        texts = self._writer.texts(
+        found = self._writer.candidates(
             self._prompts.tokens([dialogues[i] for i in answerable]),
             [int(generator(seeds[i], dialogues[i]).integers(2**63)) for i in answerable],
             self.decoding,
             self.max_tokens,
+            n=n,
             size=self.batch,
             stop=self._prompts.stop,
             show=show,
         )
-        replies = [Reply("", NOTHING_TO_ANSWER)] * len(dialogues)
-        for i, text in zip(answerable, texts, strict=True):
-            replies[i] = make_crash_reply(text) if isinstance(text, Exception) else Reply(self._prompts.first(text))
-        return replies
+        every: list[list[ReplyCandidate] | Exception] = [[] for _ in dialogues]
+        for i, texts in zip(answerable, found, strict=True):
+            if not isinstance(texts, Exception):
+                texts = [text._replace(text=self._prompts.first(text.text)) for text in texts]
+            every[i] = texts
+        return every
 
     @property
     def side_effect(self) -> str:
@@ -118,7 +152,9 @@ class HuggingFace(Bot, name="hf"):
 
     @cached_property
     def _writer(self) -> Any:
-        return _load_writer(self.model, last_written(Path(self.model)), self.device, self.precision)
+        writer = _load_writer(self.model, last_written(Path(self.model)), self.device, self.precision)
+        self.decoding.check_vocabulary(writer.words)
+        return writer
 
     @cached_property
     def _prompts(self) -> Prompts:

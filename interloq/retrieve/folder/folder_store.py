@@ -297,11 +297,14 @@ class Embedded(Store):
         return self._opened[key]
 
     def _ranking(self, key: Field) -> Any:
-        from interloq.retrieve.folder.postings import rank
+        from interloq.retrieve.folder.postings import rank, rank_cosines
 
         if key not in self._rankings:
-            retriever = create(self.manifest.retriever, kind="retriever")
-            self._rankings[key] = rank(self._folders(key), k1=retriever.k1, b=retriever.b)
+            retriever, folders = create(self.manifest.retriever, kind="retriever"), self._folders(key)
+            if retriever.weighting == "cosine":
+                self._rankings[key] = rank_cosines(folders)
+            else:
+                self._rankings[key] = rank(folders, k1=retriever.k1, b=retriever.b)
         return self._rankings[key]
 
     def _commit(self, **changes: Any) -> None:

@@ -26,10 +26,10 @@ def test_writing_stops_where_a_reply_is_whole(folders: dict[str, Path], separato
     """What is written is the beginning of what would be written without a stop, up to the separator."""
     bot = hf(folders["gpt2"], max_tokens=40, temperature=3.0, top_p=1.0, separator=separator)
     assert bot._prompts.stop == separator
-    options = {"decoding": Decoding(temperature=3.0), "max_tokens": 40, "size": 64}
+    options = {"decoding": Decoding(temperature=3.0), "max_tokens": 40, "n": 1, "size": 64}
     prompts = bot._prompts.tokens([DIALOGUES[0]]) * 64
-    stopped = bot._writer.texts(prompts, range(64), stop=separator, **options)
-    whole = bot._writer.texts(prompts, range(64), **options)
+    stopped = [text for ((text, _),) in bot._writer.candidates(prompts, range(64), stop=separator, **options)]
+    whole = [text for ((text, _),) in bot._writer.candidates(prompts, range(64), **options)]
     cut = 0
     for short, long in zip(stopped, whole, strict=True):
         assert long.startswith(short)
@@ -173,7 +173,8 @@ def test_groups_of_beams_use_the_models_cache(folders: dict[str, Path], kind: st
         assert [text.log_probability for text in grouped] == pytest.approx(sums, abs=1e-3)
     diverse = writer.candidates(prompts, range(3), Decoding(beams=6, groups=3, diversity=99.0), 8, n=6, size=64)
     for texts in diverse:
-        assert len({text.text[:1] for text in texts}) >= 3
+        assert len(texts) == 6
+        assert len({text.text for text in texts}) > 2
     single = writer.candidates(prompts[:1], [0], Decoding(beams=6, groups=3, diversity=99.0), 8, n=6, size=64)
     assert [text.text for text in single[0]] == [text.text for text in diverse[0]]
 
@@ -183,10 +184,12 @@ def test_candidates_of_samples_have_their_log_probability(folders: dict[str, Pat
     bot = hf(folders[kind], top_k=3)
     prompts = [[5, 6, 7, 8], [9, 10], [11, 12, 13, 5, 6]]
     found = bot._writer.candidates(prompts, [4, 5, 6], bot.decoding, 6, n=4, size=64)
-    firsts = bot._writer.texts(prompts, [4, 5, 6], bot.decoding, 6, size=64)
-    greedy = bot._writer.candidates(prompts, [4, 5, 6], Decoding(temperature=0.0), 6, n=1, size=64)
-    assert [texts[0].text for texts in found] == firsts
-    for texts, (best,) in zip(found, greedy, strict=True):
-        assert len({text.text for text in texts}) > 1
-        assert all(-6 * 6 < text.log_probability < 0 for text in texts)
-        assert best.log_probability == 0  # not wanted
+    firsts = bot._writer.candidates(prompts, [4, 5, 6], bot.decoding, 6, n=1, size=64)
+    assert [texts[0].text for texts in found] == [texts[0].text for texts in firsts]
+    assert all(len({text.text for text in texts}) > 1 for texts in found)
+    likely = bot._writer.candidates(prompts, [4, 5, 6], Decoding(top_k=1), 6, n=2, size=64)
+    for prompt, texts in zip(prompts, likely, strict=True):
+        ids = torch.tensor([prompt])
+        row = bot._writer.network.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=6)
+        expected = _log_probability(bot._writer, prompt, row[0, 1 if kind == "t5" else len(prompt) :].tolist())
+        assert [text.log_probability for text in texts] == pytest.approx([expected] * 2, abs=1e-3)
