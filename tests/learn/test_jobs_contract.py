@@ -33,10 +33,12 @@ SCORER = [*ENCODER, "--reply", "12"]
 JUDGE = ["--scorer", "scorer", "--tune", "--least", "20", "--replies", "100"]
 JUDGED = ["--tokens", "48", "--user-samples", "5"]
 RATED = [*ENCODER, "--metric", "bleu_star", "--sizes", "2,3", "--context", "24", "--reply", "12", "--hidden", "8"]
+BOT = ["--dimensions", "16", "--layers", "1", "--vocabulary", "60", "--tokens", "300"]
 # the options that make a job tiny; one that stands for several, as `rater`, is trained in every way
 TINY = {
     "adapt": [["--model", "encoder", "--longest", "16"]],
     "bert-ruber": [ENCODER],
+    "bot": [[*BOT, "--kind", "lstm"], [*BOT, "--kind", "vhred", "--latent", "4"]],
     "dcp": [[*JUDGED, *ENCODER], ["--add-to", "model", "--user-samples", "4"]],
     "encoder": [["--layers", "1", "--dimensions", "16", "--heads", "2", "--vocabulary", "150", "--longest", "16"]],
     "interlocutor": [[*LOW_RANK, *JUDGED, *ENCODER, "--role", "outsider"]],
@@ -52,6 +54,7 @@ TINY = {
     "valid": [SCORER],
 }
 REFUSED = {
+    "bot": "no text in the log has a reply; use dialogues of two speakers, pairs, or samples with a context",
     "dcp": "no sample has a rating of 'continued' by the interlocutor; make continuity samples of dialogues",
     "interlocutor": "no sample has a rating of 'overall' by the outsider; make rated samples",
     "judge": "no set has enough ratings of 'overall'; use samples with ratings",
