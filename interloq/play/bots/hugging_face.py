@@ -165,9 +165,7 @@ class HuggingFace(Bot, name="hf"):
         tokenizer = self._writer.tokenizer
         speaker = find_speaker_token(tokenizer, self.user)
         room -= speaker is not None
-        prompts = Prompts.of(
-            tokenizer, chat=self.chat, system=self.system_prompt, separator=self.separator, room=room
-        )
+        prompts = Prompts.of(tokenizer, chat=self.chat, system=self.system_prompt, separator=self.separator, room=room)
         return replace(prompts, speaker=speaker)
 
 

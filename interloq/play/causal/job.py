@@ -40,8 +40,6 @@ from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
 from interloq.signature import file_fingerprint
 
-ROWS = 4_096  # per batch
-
 
 class CausalTask:
     """Learns to write replies. Example e · n + i is row i of n in epoch e."""
@@ -54,7 +52,7 @@ class CausalTask:
         own = self.rows.range(part)
         lengths = np.diff(self.rows.ends)[own] + 1
         rng = np.random.default_rng([self.settings.seed, epoch]) if part == "train" else None
-        batches = make_batches(lengths, size=ROWS, tokens=self.settings.tokens, rng=rng)
+        batches = make_batches(lengths, size=self.settings.batch, tokens=self.settings.tokens, rng=rng)
         return [batch + epoch * len(lengths) for batch in batches]
 
     def prepare(self, part: Part, examples: Examples) -> CausalBatch:

@@ -126,7 +126,8 @@ def read_rows(
         reader.add(batch)
         step(len(batch))
     if not reader.rows:
-        raise InputError("no exchange has both a context and a reply", hint="use dialogues or pairs")
+        hint = "use dialogues of two speakers, pairs, or samples with a context"
+        raise InputError("no text in the log has a reply", hint=hint)
     hashes = [fingerprint(row.tobytes(), user) for row, user in zip(reader.rows, reader.users, strict=True)]
     order = sorted(range(len(hashes)), key=lambda i: (reader.talks[i], hashes[i]))
     order = [i for n, i in enumerate(order) if n == 0 or hashes[i] != hashes[order[n - 1]]]

@@ -49,6 +49,7 @@ class CausalSettings(Component):
     user_replies: int = option(20, "replies of a user that has a token; users with fewer share one", above=0)
     shared: float = option(0.1, "share of the other users' replies that teach the shared token", least=0, most=1)
     reverse: bool = option(False, "learn p(last turn | reply) instead, to re-rank replies by mutual information")
+    batch: int = option(1_024, "maximum exchanges per batch", above=0)
     tokens: int = option(16_384, "maximum tokens per batch, padding included", above=0)
     seed: int = limited(0, least=0)
 
