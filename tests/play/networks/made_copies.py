@@ -25,7 +25,7 @@ SMALL: dict[str, Any] = {"dimensions": 48, "layers": 1, "dropout": 0.0, "tokens"
 KINDS: dict[str, dict[str, Any]] = {
     "lstm": {},
     "conv": {},
-    "transformer": {"learning_rate": 0.005, "epochs": 24, "layers": 2},
+    "transformer": {"learning_rate": 0.003, "epochs": 28, "layers": 2, "tokens": 300},
     "vhred": {"latent": 8, "word_dropout": 0.0, "epochs": 30},
 }
 
