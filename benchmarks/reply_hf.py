@@ -6,9 +6,9 @@ hf             `HuggingFace.replies`, in batches
 transformers   tokenized, padded and generated in batches of the same size, in the order of the file
 one at a time  the same, with batches of one, for fewer contexts
 
-Each side is timed from contexts to texts after a warm-up, and is measured in tokens per second, because samples differ in
-length. With `--beams`, all sides search instead of sampling. The default model is a LLaMA with random weights, made on
-the fly; `--model` names a real one. `--json` prints JSON.
+Each side is timed from contexts to texts after a warm-up, and is measured in tokens per second, because samples differ
+in length. With `--beams`, all sides search instead of sampling. The default model is a LLaMA with random weights, made
+on the fly; `--model` names a real one. `--json` prints JSON.
 """
 
 from __future__ import annotations
