@@ -8,7 +8,8 @@ one at a time  the same, with batches of one, for fewer contexts
 
 Each side is timed from contexts to texts after a warm-up, and is measured in tokens per second, because samples differ
 in length. With `--beams`, all sides search instead of sampling. The default model is a LLaMA with random weights, made
-on the fly; `--model` names a real one. `--json` prints JSON.
+on the fly; its output weights are scaled, so that few tokens are likely, as in a trained model. `--model` names a real
+one. `--json` prints JSON.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from interloq.play.bots.hugging_face import HuggingFace
 from interloq.records import Turn
 
 Context = Sequence[Turn]
+SHARPNESS = 12  # factor of random output weights
 
 
 def read_contexts(n: int) -> list[list[Turn]]:
@@ -94,6 +96,8 @@ def compare(args: argparse.Namespace, model: str) -> dict[str, Any]:
         precision=args.precision,
         beams=args.beams,
     )
+    if not args.model:
+        bot._writer.network.lm_head.weight.data *= SHARPNESS
     contexts = read_contexts(args.contexts)
     sides = {
         "hf": (lambda some: reply_with_hf(bot, some), contexts),
