@@ -1,4 +1,4 @@
-"""The examples, the task and the job of bots. Learning is tested in test_networks.py, resuming in the contract suite."""
+"""The examples, the task and the job of bots; learning is tested in test_networks.py, resuming in the contract."""
 
 from __future__ import annotations
 
