@@ -106,7 +106,7 @@ def _result(facts: Facts, _: list[Facts]) -> str:
     )
 
 
-TRAINABLE = Trainable(
+NETWORKS = Trainable(  # `interloq train bot` without --model; see play/causal/settings.py
     "a bot that writes replies (LSTM, convolutional, Transformer, VHRED), on dialogues, pairs or samples",
     (BotSources(), BotReading(), BotNetwork(), TRAINING),
     job="interloq.play.networks.job:from_log",
@@ -117,5 +117,4 @@ TRAINABLE = Trainable(
     reads="dialogues, pairs or samples",
     unit="exchange",
     needs_files=False,
-    name="bot",
 )
