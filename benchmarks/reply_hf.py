@@ -18,7 +18,6 @@ import argparse
 import json
 import platform
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -145,4 +144,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

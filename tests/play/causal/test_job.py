@@ -35,7 +35,7 @@ def test_each_user_speaks_like_the_user(tmp_path: Path, low_rank: int, epochs: i
     assert unknown == _reply(folder)
     assert set(unknown) <= set(ANSWERS.values())
     assert facts["users"] == 3
-    assert facts["perplexity"]["token"] < 1.5
+    assert facts["perplexity"]["token"] < (60 if low_rank else 1.5)  # a frozen output layer is never sure
     bots = [HuggingFace(str(folder), max_tokens=8, device="cpu", user=user) for user in ("", "ann")]
     assert str(bots[0].signature()) != str(bots[1].signature())
 
