@@ -209,13 +209,20 @@ def arrange_targets(replies: Texts, noise: NDArray[np.float32], progress: float 
     inputs = np.concatenate([np.full((len(tokens), 1), END, dtype=np.int32), tokens[:, :-1]], axis=1)
     inside = np.arange(width) < lengths[:, None]
     places = np.flatnonzero(inside)
-    parts = (inputs, tokens, places, places // width, lengths)
-    drawn = torch.from_numpy(noise) if noise.size else None
-    return Targets(*map(torch.from_numpy, parts), drawn, progress)
+    return Targets(
+        inputs=torch.from_numpy(inputs),
+        tokens=torch.from_numpy(tokens),
+        places=torch.from_numpy(places),
+        owners=torch.from_numpy(places // width),
+        lengths=torch.from_numpy(lengths),
+        noise=torch.from_numpy(noise) if noise.size else None,
+        progress=progress,
+    )
 
 
 def draw_noise(numbers: NDArray[np.int64], size: int, seed: int) -> NDArray[np.float32]:
     """Return standard normal numbers [rows, size], which depend only on the seed and the row's number."""
     counters = numbers[:, None] * size + np.arange(size)
     first, second = ((random_bits(counters, seed, draw) >> np.uint64(11)) * 2.0**-53 for draw in (1, 2))
-    return np.asarray(np.sqrt(-2 * np.log1p(-first)) * np.cos(2 * np.pi * second), dtype=np.float32)
+    normal: NDArray[np.float64] = np.sqrt(-2 * np.log1p(-first)) * np.cos(2 * np.pi * second)
+    return normal.astype(np.float32)
