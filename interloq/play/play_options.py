@@ -65,6 +65,21 @@ class PlayOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyOptions:
+    """How systems reply to fixed contexts."""
+
+    n: int = option(1, "replies per context and system, with different seeds", least=1)
+    keep: bool = option(False, "also write the replies in the input, with their systems")
+    seed: int = option(0, "seed of all replies")
+    batch: int | None = option(None, "contexts a bot answers at once (default: set by the bot)", shown="")
+    patience: float = option(0.0, "seconds a batch may take; 0 for no limit", metavar="S")
+    tally: Any = None  # a `PlayTally` that counts
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettleOptions:
     """The metric that ranks the targets during a run, and when the ranking is settled."""
 

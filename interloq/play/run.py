@@ -122,7 +122,7 @@ def playing(
             ids = [match.id for match in matches]
             if options.again:
                 journal.forget_failed(ids)
-            _try_out(plan, [match for match in matches if match.id not in journal])
+            _try_out_plan(plan, [match for match in matches if match.id not in journal])
             new_dialogues = talk(
                 matches,
                 plan.bots,
@@ -140,24 +140,33 @@ def playing(
 
         yield play_matches
         ids = dict.fromkeys([*(match.id for match in plan.matches), *before])
-        journal.finish(output, ids, **plan.facts())
+        journal.finish(output, journal.dialogues(ids), **plan.facts())
 
 
-def _try_out(plan: Plan, matches: Sequence[BotMatch]) -> None:
-    """Try out each needed bot once, so that a wrong port or key is reported now, not after thousands of attempts."""
-    first_matches: dict[str, BotMatch] = {}
+def _try_out_plan(plan: Plan, matches: Sequence[BotMatch]) -> None:
+    first_turns: dict[str, Sequence[Turn]] = {}
     for match in matches:
-        first_matches.setdefault(match.target, match)
-        first_matches.setdefault(match.partner, match)
-    for name, match in sorted(first_matches.items()):
-        bot = plan.bots.get(name)
-        if bot is None or sameness(bot) in plan.tried:
+        turns = [Turn(text) for text in match.opening]
+        first_turns.setdefault(match.target, turns)
+        first_turns.setdefault(match.partner, turns)
+    try_out(plan.bots, first_turns, plan.tried)
+
+
+def try_out(bots: Mapping[str, Bot], first_turns: Mapping[str, Sequence[Turn]], tried: set[Any] | None = None) -> None:
+    """Try out each bot that has turns to answer, unless it was `tried`.
+
+    So a wrong port or key is reported now, not after thousands of attempts.
+    """
+    tried = set() if tried is None else tried
+    for name, turns in sorted(first_turns.items()):
+        bot = bots.get(name)
+        if bot is None or sameness(bot) in tried:
             continue
         try:
-            bot.try_out([Turn(text) for text in match.opening])
+            bot.try_out(turns)
         except InterloqError as error:
-            raise InputError(f"{name!r} cannot play: {error}") from error
-        plan.tried.add(sameness(bot))
+            raise InputError(f"{name!r} cannot answer: {error}") from error
+        tried.add(sameness(bot))
 
 
 def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:

@@ -15,6 +15,7 @@ and ends the dialogue only if `stop_repeating` is set. `Dialogue.failure` lists 
 
 from __future__ import annotations
 
+import contextvars
 import heapq
 import queue
 import threading
@@ -53,13 +54,14 @@ class PlayTally:
     batches: Counter[str] = field(default_factory=Counter)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
-    def add(self, dialogue: Dialogue, exchanges: int, *, resumed: bool = False) -> None:
+    def add(self, dialogue: Dialogue, expected: int, *, resumed: bool = False) -> None:
+        """Count a finished dialogue that should have this many utterances of its own."""
         utterances = len(dialogue.turns) - dialogue.given
         self.dialogues += 1
         self.resumed += resumed
         self.utterances += utterances
-        self.short += utterances < 2 * exchanges
-        self.failed += utterances < 2 * exchanges and not dialogue.failure.split(": ")[-1].startswith(REPEATING)
+        self.short += utterances < expected
+        self.failed += utterances < expected and not dialogue.failure.split(": ")[-1].startswith(REPEATING)
         self.with_failures += bool(dialogue.failure)
         self.failures.update((bot, kind_of(what)) for bot, what in failures(dialogue))
 
@@ -123,7 +125,7 @@ def talk(
             for match, dialogue in finished:
                 if journal is not None:
                     journal.add(dialogue)
-                tally.add(dialogue, match.exchanges)
+                tally.add(dialogue, match.utterances)
             if progress:
                 progress(heard)
             yield from (dialogue for _, dialogue in finished)
@@ -161,7 +163,7 @@ class _Rules:
 class _Talk:
     """A match and its turns so far."""
 
-    __slots__ = ("failures", "match", "speakers", "turns")
+    __slots__ = ("failures", "given", "match", "speakers", "turns")
 
     def __init__(self, match: BotMatch) -> None:
         self.match = match
@@ -173,15 +175,23 @@ class _Talk:
             self.speakers = (partner, match.target)
         given = len(match.opening)  # the next speaker did not say the last of them
         self.turns = [Turn(text, self.speakers[(given - i) % 2]) for i, text in enumerate(match.opening)]
+        if match.context:
+            self.speakers = (match.target, match.target)
+            self.turns = list(match.context)
+        self.given = len(self.turns)
         self.failures: list[str] = []
 
     @property
     def speaker(self) -> str:
-        return self.speakers[(len(self.turns) - len(self.match.opening)) % 2]
+        return self.speakers[(len(self.turns) - self.given) % 2]
 
     @property
     def bot(self) -> str:
         return self.match.target if self.speaker == self.match.target else self.match.partner
+
+    @property
+    def left(self) -> int:
+        return self.given + self.match.utterances - len(self.turns)
 
     @property
     def seed(self) -> int:
@@ -195,20 +205,23 @@ class _Talk:
             return False
         self.turns.append(Turn(reply.text, self.speaker))
         last, equal = self.turns[-1], 0
-        for turn in self.turns[len(self.match.opening) :]:
+        for turn in self.turns[self.given :]:
             equal += turn.speaker == last.speaker and _plain_text(turn) == _plain_text(last)
         if rules.repeats > 1 and equal == rules.repeats:  # noted once per dialogue
             self._note(REPEATING, turn=len(self.turns))
             if rules.stop_repeating:
                 return False
-        return len(self.turns) < len(self.match.opening) + 2 * self.match.exchanges
+        return self.left > 0
 
     def make_dialogue(self) -> Dialogue:
         """Return the finished dialogue; the target is the first of its systems."""
         match = self.match
+        failure = "; ".join(self.failures)
+        if match.context:  # who asked has the context
+            return Dialogue(match.id, self.turns[self.given :], {match.target: match.target}, failure=failure)
         first, second = self.speakers if match.target_first else reversed(self.speakers)
         systems = {first: match.target, second: match.partner}
-        return Dialogue(match.id, self.turns, systems, given=len(match.opening), failure="; ".join(self.failures))
+        return Dialogue(match.id, self.turns, systems, given=self.given, failure=failure)
 
     def _note(self, failure: str, turn: int = 0) -> None:
         speaker = self.turns[turn - 1].speaker if turn else self.speaker
@@ -291,8 +304,7 @@ class _Room:
         return finished, utterances
 
     def _wait(self, number: int, talk: _Talk) -> None:
-        left = len(talk.match.opening) + 2 * talk.match.exchanges - len(talk.turns)
-        heapq.heappush(self.queues[self.voice[talk.bot]], (left, number, talk))
+        heapq.heappush(self.queues[self.voice[talk.bot]], (talk.left, number, talk))
 
     def _count(self, voice: str, talks: Sequence[_Talk], replies: Sequence[Reply], seconds: float) -> None:
         names = Counter(talk.bot for talk in talks)
@@ -315,11 +327,11 @@ def _find_unplayed(
     matches: Iterable[BotMatch], bots: Mapping[str, BotLike], journal: Journal | None, tally: PlayTally
 ) -> Iterator[BotMatch]:
     for match in matches:
-        for name in (match.target, match.partner):
+        for name in match.bots:
             if name not in bots:
                 raise InputError(f"no bot is called {name!r}, but {match.id!r} needs it", hint="add it to the bots")
         if journal is not None and match.id in journal:
-            tally.add(journal[match.id], match.exchanges, resumed=True)
+            tally.add(journal[match.id], match.utterances, resumed=True)
         else:
             yield match
 
@@ -356,7 +368,8 @@ def _side_by_side(
         ended.put((name, outcome, time.perf_counter() - start))
 
     for named in calls.items():
-        threading.Thread(target=work, args=named, daemon=True).start()
+        context = contextvars.copy_context()  # the limits of spending
+        threading.Thread(target=context.run, args=(work, *named), daemon=True).start()
     while left:
         timeout = None
         if patience:
