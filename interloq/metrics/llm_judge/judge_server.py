@@ -14,7 +14,7 @@ from interloq.errors import InputError
 from interloq.play.bots.endpoint import Endpoint
 from interloq.servers.chat_cache import answer_key, cache_answers, read_cached_answers
 from interloq.servers.chat_server import NO_TEXT, ChatAnswer, RequestFailed, make_call, read_answer
-from interloq.servers.spending import Price, Spending, current
+from interloq.servers.spending import Call, Price, Spending, current
 
 Body = dict[str, Any]
 Refusal = Callable[[ChatAnswer], str]  # why an answer cannot be used; "" if it can
@@ -111,8 +111,7 @@ class JudgeServer:
             return []
 
         def record_call(answer: ChatAnswer | RequestFailed, seconds: float) -> None:
-            call = make_call(self.bot.url, self.bot.model, answer, self.price or ())
-            spent.add(replace(call, seconds=seconds))
+            spent.add(replace(self._call(answer), seconds=seconds))
 
         return self.bot.ask(bodies, read_answer, spent.start_call, record_call, reasoning_tokens=self.reasoning_tokens)
 
@@ -126,6 +125,9 @@ class JudgeServer:
         if is_cut:
             hint = "raise reasoning_tokens if the server counts reasoning"
         raise InputError(f"the endpoint does not answer: {failed}", hint=hint, where=self.bot.url)
+
+    def _call(self, answer: ChatAnswer | RequestFailed) -> Call:
+        return make_call(self.bot.url, self.bot.model, answer, self.price or ())
 
     def _keys(self, bodies: Sequence[Body]) -> list[bytes]:
         return [answer_key(self.bot.url, body) for body in bodies]

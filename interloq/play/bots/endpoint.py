@@ -95,13 +95,15 @@ class Endpoint(Bot, name="endpoint"):
     def _answers(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
         self._connection  # noqa: B018 - a missing package is named before the next imports fail
         from interloq.servers.chat_cache import answer_key, cache_answers, read_cached_answers
-        from interloq.servers.chat_server import ChatAnswer, reply_of
+        from interloq.servers.chat_server import ChatAnswer, make_call, reply_of
 
         if not self.cache:
             answers = self._send_counted(bodies)
         else:
             keys = [answer_key(self.url, body) for body in bodies]
             known: dict[bytes, Any] = dict(read_cached_answers(keys))
+            for answer in known.values():
+                current().add(replace(make_call(self.url, self.model, answer, self.price), cached=True))
             new = {key: body for key, body in zip(keys, bodies, strict=True) if key not in known}
             new_answers = dict(zip(new, self._send_counted(list(new.values())), strict=True))
             cache_answers({key: answer for key, answer in new_answers.items() if isinstance(answer, ChatAnswer)})
