@@ -79,7 +79,7 @@ def reply_file(
     found = read_prompts(prompts, reading=reading)
     bots = {name: as_bot(bot) for name, bot in systems.items()}
     kept = _collect_kept(found, bots) if options.keep else {}
-    run = {
+    run: dict[str, Any] = {
         "prompts": prompts_fingerprint(found),
         "seed": options.seed,
         "bots": {name: drop_version(bot.signature()) for name, bot in sorted(bots.items())},
