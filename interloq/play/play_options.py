@@ -46,6 +46,10 @@ class PlanOptions:
     seed: int = option(0, "seed of all replies and draws")
     same: int = option(REPEATS, "note bots that repeat an utterance K times", metavar="K", least=1)
     stop_repeating: bool = option(False, "end a dialogue when a bot repeats itself")
+    end: Sequence[str] = option(
+        (), "end a dialogue when a speaker says TEXT, or any farewell for `goodbye`", metavar="TEXT"
+    )
+    end_mark: str = option("", "text by which bots end a dialogue, such as [END]; it is removed", metavar="TEXT")
 
     def __post_init__(self) -> None:
         if self.scheme not in SCHEMES:

@@ -18,12 +18,13 @@ from interloq.data.files.appended import check_run
 from interloq.data.records.jsonl import header, read
 from interloq.errors import InputError, InterloqError
 from interloq.play.bot import Bot, BotLike, as_bot
+from interloq.play.endings import EndRules
 from interloq.play.journal import Journal, journal_path
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.partners import PartnerSet, drop_version, partner_set
 from interloq.play.play_options import REPEATS, SCHEMES, PlanOptions, PlayOptions
 from interloq.play.schedule import BotMatch, all_play_all, apart, bipartite, check_name, draw_openings, self_play
-from interloq.play.talk import PlayTally, sameness, talk
+from interloq.play.talk import NO_RULES, PlayTally, sameness, talk
 from interloq.records import Dialogue, Turn
 from interloq.registry import spec
 from interloq.signature import Signature
@@ -41,6 +42,7 @@ class Plan:
     run: Mapping[str, Any]
     repeats: int = REPEATS
     stop_repeating: bool = False
+    endings: EndRules = NO_RULES
     tried: set[Any] = field(default_factory=set)  # the bots that were tried out
 
     def facts(self) -> dict[str, Any]:
@@ -84,6 +86,7 @@ def plan(
         matches, against = all_play_all(targets, used, **counts), targets
     else:
         matches, against = self_play(targets, used, **counts), {}
+    endings = EndRules(tuple(options.end), options.end_mark)
     against_set = known or partner_set(against, openings, exchanges=exchanges)
     signed = {names.get(partner.name, partner.name): partner.signature for partner in against_set.partners}
     run = {
@@ -92,11 +95,11 @@ def plan(
         "openings": openings_fingerprint(openings),
         "exchanges": exchanges,
         "seed": seed,
-        "rules": {"repeats": options.same, "stop_repeating": options.stop_repeating},
+        "rules": {"repeats": options.same, "stop_repeating": options.stop_repeating, **endings.facts()},
         # signing reads all weights, so it is done once per bot
         "bots": {name: signed.get(name) or drop_version(bot.signature()) for name, bot in sorted(bots.items())},
     }
-    return Plan(tuple(matches), bots, run, options.same, options.stop_repeating)
+    return Plan(tuple(matches), bots, run, options.same, options.stop_repeating, endings)
 
 
 def play(plan: Plan, output: str | Path, options: PlayOptions = DEFAULTS, *, hear: Hear | None = None) -> PlayTally:
@@ -129,6 +132,7 @@ def playing(
                 batch=options.batch,
                 repeats=plan.repeats,
                 stop_repeating=plan.stop_repeating,
+                endings=plan.endings,
                 patience=options.patience,
                 journal=journal,
                 tally=options.tally,

@@ -8,9 +8,9 @@ and on the seed of match and turn, so batches and order do not change results.
 Bots that wait for servers or programs (`waits`) answer concurrently, one batch each, together with one of the bots that
 compute locally. All batches are finished before the next are started, so that scheduling does not depend on speed.
 
-A bot never stops the others. A missing reply (crashed, timed out, empty) ends the dialogue; repeating itself is noted,
-and ends the dialogue only if `stop_repeating` is set. `Dialogue.failure` lists what happened:
-`name: what at turn n`, joined by `; `.
+A bot never stops the others. A missing reply (crashed, timed out, empty) ends the dialogue; a bot or a rule may end it
+too (`Dialogue.ended_by`); repeating itself is noted, and ends the dialogue only if `stop_repeating` is set.
+`Dialogue.failure` lists what happened: `name: what at turn n`, joined by `; `.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import Any
 
 from interloq.errors import InputError
 from interloq.play.bot import Bot, BotLike, as_bot, ask_bot
+from interloq.play.endings import EndRules
 from interloq.play.journal import Journal
 from interloq.play.play_options import REPEATS
 from interloq.play.schedule import SECOND, BotMatch, seed_of
@@ -37,6 +38,8 @@ BATCH = 256  # dialogues a bot answers at once, if it does not set this itself
 TOGETHER = 4_096  # dialogues in flight
 GIVE_UP = 100  # missing replies in a row after which a bot is no longer asked
 REPEATING = "repeats itself"
+NO_REPLY = "ended the dialogue without a reply"
+NO_RULES = EndRules()
 
 
 @dataclass(slots=True)
@@ -48,7 +51,8 @@ class PlayTally:
     utterances: int = 0  # of the dialogues' own
     with_failures: int = 0
     short: int = 0  # of these, dialogues that ended early
-    failed: int = 0  # short ones with a missing reply; the others were stopped because a bot repeated itself
+    failed: int = 0  # short ones with a missing reply; the others were ended by a speaker or a rule
+    ended: Counter[tuple[str, str]] = field(default_factory=Counter)  # (bot, why) → dialogues that a speaker ended
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)  # (bot, what) → how often
     replies: Counter[str] = field(default_factory=Counter)
     batches: Counter[str] = field(default_factory=Counter)
@@ -61,15 +65,17 @@ class PlayTally:
         self.resumed += resumed
         self.utterances += utterances
         self.short += utterances < expected
-        self.failed += utterances < expected and not dialogue.failure.split(": ")[-1].startswith(REPEATING)
+        is_stopped = dialogue.failure.split(": ")[-1].startswith(REPEATING)
+        self.failed += utterances < expected and not dialogue.ended_by and not is_stopped
+        if dialogue.ended_by:
+            speaker, _, why = dialogue.ended_by.partition(": ")
+            self.ended[dialogue.systems.get(speaker, speaker), why] += 1
         self.with_failures += bool(dialogue.failure)
         self.failures.update((bot, kind_of(what)) for bot, what in failures(dialogue))
 
     def facts(self) -> dict[str, Any]:
         """Return the counts for JSON."""
-        failures_of: dict[str, dict[str, int]] = {}
-        for (bot, what), n in sorted(self.failures.items()):
-            failures_of.setdefault(bot, {})[what] = n
+        failures_of, ended_of = _by_bot(self.failures), _by_bot(self.ended)
         bots = {}
         for bot in sorted({*self.replies, *failures_of}):
             bots[bot] = {
@@ -85,6 +91,7 @@ class PlayTally:
             "with_failures": self.with_failures,
             "short": self.short,
             "failed": self.failed,
+            "ended": ended_of,
             "bots": bots,
         }
 
@@ -97,6 +104,7 @@ def talk(
     together: int = TOGETHER,
     repeats: int = REPEATS,
     stop_repeating: bool = False,
+    endings: EndRules = NO_RULES,
     patience: float = 0.0,
     give_up: int = GIVE_UP,
     journal: Journal | None = None,
@@ -117,7 +125,7 @@ def talk(
         raise InputError(f"patience must be 0 seconds or more, got {patience}", hint="0 means no limit")
     tally = PlayTally() if tally is None else tally
     completed = {name: as_bot(bot) for name, bot in bots.items()}
-    room = _Room(completed, batch, _Rules(repeats, stop_repeating, patience, give_up), tally)
+    room = _Room(completed, batch, _Rules(repeats, stop_repeating, endings, patience, give_up), tally)
     waiting = _find_unplayed(matches, bots, journal, tally)
     room.fill(waiting, together)
     while room.under_way:
@@ -130,6 +138,13 @@ def talk(
                 progress(heard)
             yield from (dialogue for _, dialogue in finished)
         room.fill(waiting, together)
+
+
+def _by_bot(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    by_bot: dict[str, dict[str, int]] = {}
+    for (bot, what), n in sorted(counts.items()):
+        by_bot.setdefault(bot, {})[what] = n
+    return by_bot
 
 
 def close_all(bots: Iterable[BotLike]) -> None:
@@ -156,6 +171,7 @@ def kind_of(what: str) -> str:
 class _Rules:
     repeats: int
     stop_repeating: bool
+    endings: EndRules
     patience: float
     give_up: int
 
@@ -163,7 +179,7 @@ class _Rules:
 class _Talk:
     """A match and its turns so far."""
 
-    __slots__ = ("failures", "given", "match", "speakers", "turns")
+    __slots__ = ("ended_by", "failures", "given", "match", "speakers", "turns")
 
     def __init__(self, match: BotMatch) -> None:
         self.match = match
@@ -180,6 +196,7 @@ class _Talk:
             self.turns = list(match.context)
         self.given = len(self.turns)
         self.failures: list[str] = []
+        self.ended_by = ""
 
     @property
     def speaker(self) -> str:
@@ -199,9 +216,14 @@ class _Talk:
 
     def hear(self, reply: Reply, rules: _Rules) -> bool:
         """Add the reply; return whether the dialogue continues."""
+        reply, ending = rules.endings.apply(reply)
         if reply.failure:
             self._note(reply.failure)
+        if ending:
+            self.ended_by = f"{self.speaker}: {ending}"
         if not reply.text:
+            if ending and self.match.context:
+                self._note(NO_REPLY)
             return False
         self.turns.append(Turn(reply.text, self.speaker))
         last, equal = self.turns[-1], 0
@@ -211,7 +233,7 @@ class _Talk:
             self._note(REPEATING, turn=len(self.turns))
             if rules.stop_repeating:
                 return False
-        return self.left > 0
+        return self.left > 0 and not ending
 
     def make_dialogue(self) -> Dialogue:
         """Return the finished dialogue; the target is the first of its systems."""
@@ -221,7 +243,7 @@ class _Talk:
             return Dialogue(match.id, self.turns[self.given :], {match.target: match.target}, failure=failure)
         first, second = self.speakers if match.target_first else reversed(self.speakers)
         systems = {first: match.target, second: match.partner}
-        return Dialogue(match.id, self.turns, systems, given=self.given, failure=failure)
+        return Dialogue(match.id, self.turns, systems, given=self.given, failure=failure, ended_by=self.ended_by)
 
     def _note(self, failure: str, turn: int = 0) -> None:
         speaker = self.turns[turn - 1].speaker if turn else self.speaker

@@ -228,6 +228,9 @@ def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
     print_bots(facts["bots"])
     resumed = f", {tally.resumed:,} of them from earlier runs" if tally.resumed else ""
     print_line(f"{args.output}: {count(tally.dialogues, 'dialogue')}{resumed}; {tally.short:,} ended early")
+    for bot, reasons in facts["ended"].items():
+        for why, n in reasons.items():
+            print_line(f"{bot} {why} in {count(n, 'dialogue')}")
     print_line(f"partner set: {plan.run['partners']}")
 
 

@@ -55,6 +55,7 @@ def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
         given=0 if value.get("given") is None else value["given"],
         failure=failure,
         occasion=_get(value, "occasion", str, ""),
+        ended_by=_get(value, "ended_by", str, ""),
         fields=_further(value, _DIALOGUE_FIELDS),
     )
 
