@@ -174,6 +174,8 @@ VERBS = (
          quick=True),
     Verb("play run", "play run --scheme self-play --target a=eliza --target b=echo --repeats 4 -o talks.jsonl --quiet",
          lambda _: None, quick=True),
+    Verb("reply", "reply samples.jsonl --system a=eliza --system b=echo --n 3 --keep --seed 1 -o replies.jsonl --quiet",
+         samples, quick=True),
     Verb("train vectors", "train vectors pairs.jsonl -o out --dimensions 6 --epochs 3 --min-count 1 --threads 1",
          pairs),
     Verb("train rater", f"train rater pairs.jsonl -o out --embedding 8 --hidden 8 --epochs 2 {TINY}", log),
