@@ -98,23 +98,23 @@ def pairs_file(
     """Write pairs of a file of dialogues or pairs; return how many were written and usable, and what was dropped."""
     refuse_overwriting([output], [log, *options.without])
     samples, ids = read_tested(options.without, strict=reading.strict)
-    dropped, tally = Counter[str](), Counter[str]()
+    dropped, overlapping, tally = Counter[str](), Counter[str](), Counter[str]()
     chosen = {name: value for name, value in asdict(options).items() if value != getattr(EVERY_PAIR, name)}
     chosen.pop("without", None)  # paths
 
     def facts() -> dict[str, Any]:
-        about = {"selection": chosen, "dropped": +dropped} if chosen or options.without else {}
-        return {"holds": "pairs", **about}
+        about = {"selection": chosen, "dropped": +dropped, "overlapping": +overlapping}
+        return {"holds": "pairs", **(about if chosen or options.without else {})}
 
     with progress("reading the log", lines_ahead(log, progress)) as step:
         pairs = options.select(_read_pairs(log, options, reading, dropped, step), dropped, lambda pair: pair)
         if samples:
-            pairs = exclude_overlap(pairs, samples, excluded=ids, dropped=dropped)
+            pairs = exclude_overlap(pairs, samples, excluded=ids, dropped=overlapping)
         pairs = _count(pairs, tally, "usable")
         if options.draw:
             pairs = draw_pairs(pairs, options.draw, seed=options.seed)
         write_then_head(output, _count(pairs, tally, "pairs"), facts, kind="pairs")
-    return {"pairs": tally["pairs"], "usable": tally["usable"], "dropped": +dropped}
+    return {"pairs": tally["pairs"], "usable": tally["usable"], "dropped": +dropped, "overlapping": +overlapping}
 
 
 def _count(pairs: Iterable[Pair], tally: Counter[str], name: str) -> Iterator[Pair]:

@@ -21,7 +21,7 @@ from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, count_records, lines_ahead, silent
 from interloq.data.records.jsonl import SCHEMA, to_json, write
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
-from interloq.data.text.texts import kind_of
+from interloq.data.text.texts import TEXT, kind_of
 from interloq.errors import InputError, count
 from interloq.options import option
 from interloq.records import Dialogue, Pair, Reference, Sample
@@ -136,6 +136,8 @@ class Log:
             self.file = _find(part, "groups" if selection.same == "post" else "pairs")
             self.dialogues = _find(part, "dialogues")
         self.kind = kind_of(self.file)
+        if self.kind == TEXT:  # reading it says what is wrong
+            self.kind = "dialogues"
         if self.kind not in ("pairs", "dialogues"):
             hint = "name a corpus folder, or a file of dialogues or pairs"
             raise InputError(f"the file contains {self.kind}", hint=hint, where=str(self.file))
