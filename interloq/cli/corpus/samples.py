@@ -18,8 +18,8 @@ from interloq.scorers.interlocutor.continuity_labels import SampleSelection
 from interloq.terminal.console import print_json, print_line, print_table
 
 FILE = "JSONL, also .gz .xz .zst; - for a pipe"
-UNLIMITED = SampleSelection(min_conversations=0, max_conversations=0)  # ratings are valid labels however few there are
-OF_RATINGS = ("min_conversations", "max_conversations", "context", "by", "dev", "test", "seed")
+UNLIMITED = SampleSelection(min_conversations=0, max_conversations=0, count_in="all")  # a few ratings are valid, too
+OF_RATINGS = ("min_conversations", "max_conversations", "context", "by", "dev", "test", "dev_from", "test_from", "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
