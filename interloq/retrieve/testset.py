@@ -130,18 +130,19 @@ class Log:
         if str(path) == "-":
             raise InputError("a test set cannot be made from a pipe", hint="name a file or a corpus folder")
         self.selection, self.reading, self.progress = selection, reading, progress
-        self.file, self.dialogues = Path(path), None
-        if self.file.is_dir():
+        self.file, self.dialogues, self.is_corpus = Path(path), None, Path(path).is_dir()
+        if self.is_corpus:
             part = self.file / "test" if (self.file / "test").is_dir() else self.file
             self.file = _find(part, "groups" if selection.same == "post" else "pairs")
-            self.dialogues = _find(part, "dialogues")
+            if selection.min_posts > 2:
+                self.dialogues = _find(part, "dialogues")
         self.kind = kind_of(self.file)
         if self.kind == TEXT:  # reading it says what is wrong
             self.kind = "dialogues"
         if self.kind not in ("pairs", "dialogues"):
             hint = "name a corpus folder, or a file of dialogues or pairs"
             raise InputError(f"the file contains {self.kind}", hint=hint, where=str(self.file))
-        if self.kind == "pairs" and not self.dialogues and selection.min_posts > 2:
+        if self.kind == "pairs" and not self.is_corpus and selection.min_posts > 2:
             hint = "name the corpus folder or a file of dialogues, or add --min-posts 2"
             raise InputError("a file of pairs does not say how long its dialogues are", hint=hint, where=str(path))
 
@@ -171,7 +172,7 @@ class Log:
 
     def _of_pairs(self, pairs: Iterator[Pair], dropped: Counter[str]) -> Iterator[tuple[str, Answer]]:
         for pair in pairs:
-            if self.dialogues and pair.to != pair.thread:  # a corpus built with pairs = "all"
+            if self.is_corpus and pair.to != pair.thread:  # a corpus built with pairs = "all"
                 dropped["not_first_utterances"] += 1
                 continue
             key = normalise_text(pair.utterance) if self.selection.same == "text" else pair.to
