@@ -10,9 +10,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from interloq.data.corpus.clean import NO_TIME
 from interloq.data.corpus.dialogues import merge_turns, pairs_of_dialogue
 from interloq.data.corpus.draw import draw_pairs, read_date
-from interloq.data.corpus.times import NO_TIME, microseconds
+from interloq.data.corpus.times import microseconds
 from interloq.data.files.opening import lines
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, count_records, lines_ahead, silent

@@ -16,7 +16,7 @@ from typing import IO
 import numpy as np
 import orjson
 
-from interloq.data.corpus.times import NO_TIME, microseconds
+from interloq.data.corpus.times import microseconds
 from interloq.data.files.write_errors import writing
 from interloq.data.records.jsonl import record_line
 from interloq.errors import InputError
@@ -66,8 +66,11 @@ def _keep_smallest(pairs: Iterable[Pair], n: int, seed: int, waiting: IO[bytes])
 
 
 def read_date(text: str, name: str) -> int:
-    """Return a date given by the user in microseconds, or NO_TIME if it is empty."""
+    """Return a date given by the user in microseconds, or NO_TIME if it is empty. A number is no date, nor a year."""
+    hint = "for example 2019-01-01"
+    if text.isdecimal():
+        raise InputError(f"{name}: {text!r} is not a date", hint=hint)
     try:
-        return microseconds(text) if text else NO_TIME
+        return microseconds(text)
     except InputError as error:
-        raise InputError(f"{name}: {error.what}", hint="for example 2019-01-01") from error
+        raise InputError(f"{name}: {error.what}", hint=hint) from error

@@ -69,7 +69,7 @@ def test_a_share_of_the_log_is_named(capsys: Captured, monkeypatch: pytest.Monke
         (["testset", "log.jsonl", "--min-posts", "2", "--draw", "21"], "only 20 can be used"),
         (["testset", "log.jsonl", "--min-posts", "2", "--draw", "-1"], "draw must not be negative"),
         (["testset", "log.jsonl", "--min-posts", "1"], "min_posts must be at least 2"),
-        (["testset", "log.jsonl", "--min-posts", "2", "--until", "2018"], "cannot read the time '2018'"),
+        (["testset", "log.jsonl", "--min-posts", "2", "--until", "2018"], "'2018' is not a date"),
         (["pairs", "log.jsonl", "--without", "none.jsonl"], "none.jsonl"),
         (["pairs", "log.jsonl", "--first"], "does not say how long its dialogues are"),
     ],

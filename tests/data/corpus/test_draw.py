@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from interloq import InputError
 from interloq.data.corpus import draw
+from interloq.data.corpus.clean import NO_TIME
 from interloq.data.corpus.draw import draw_pairs, random_number, read_date
-from interloq.data.corpus.times import NO_TIME, SECOND
+from interloq.data.corpus.times import SECOND
 from interloq.records import Pair
 
 PAIRS = [Pair(f"p{i}", f"utterance {i}\n", f"reply\u2028 {i}", "t", time="2018-01-01T00:00:00Z") for i in range(3_000)]
@@ -60,3 +61,5 @@ def test_dates_are_read_and_named() -> None:
     assert read_date("1970-01-02", "--from") == 86_400 * SECOND
     with pytest.raises(InputError, match="--from: cannot read the time 'soon'"):
         read_date("soon", "--from")
+    with pytest.raises(InputError, match="--from: '2019' is not a date; for example 2019-01-01"):
+        read_date("2019", "--from")
