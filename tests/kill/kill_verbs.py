@@ -64,6 +64,11 @@ def conversations(folder: Path, n: int = 300) -> None:
     rows(folder / "log.jsonl", ({"id": f"d{i}", "turns": its} for i, its in enumerate(turns)))
 
 
+def openings(folder: Path) -> None:
+    repeated = [{"utterance": f"question {i % 300}", "response": f"reply {i}"} for i in range(900)]
+    rows(folder / "repeated.jsonl", repeated)
+
+
 def indexed(folder: Path) -> None:
     pairs(folder)
     samples(folder)
@@ -170,6 +175,8 @@ VERBS = (
     Verb("serve backup", f"{BACKUP}rows.jsonl.zst", samples, STUDY, once=True),
     Verb("data convert", "data convert samples.jsonl -o converted.jsonl.gz", samples, quick=True),
     Verb("corpus build", "corpus build posts.jsonl -o corpus --workers 2 --block 1 --quiet", posts),
+    Verb("corpus pairs", "corpus pairs log.jsonl -o out.jsonl.gz --draw 900 --quiet", conversations),
+    Verb("corpus testset", "corpus testset repeated.jsonl -o out --same text --min-posts 2 --quiet", openings),
     Verb("corpus continuity", "corpus continuity log.jsonl -o out --keep-user-ids --by user", conversations,
          quick=True),
     Verb("play run", "play run --scheme self-play --target a=eliza --target b=echo --repeats 4 -o talks.jsonl --quiet",

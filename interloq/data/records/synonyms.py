@@ -39,6 +39,7 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "systems": (),
         "ratings": ("rating", "human_ratings", "judgments", "judgements"),
     },
+    "pairs": dict.fromkeys(("id", "utterance", "response", "to", "thread", "time"), ()),
     "ratings": {
         "item": _IDS,
         "rater": ("annotator", "worker", "judge", "annotator_id", "rater_id", "worker_id"),
