@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from interloq.cli.shared import arguments
@@ -213,7 +213,14 @@ def _export(args: argparse.Namespace) -> None:
         print_stderr("interloq: nobody has answered yet")
     if args.output == "-":
         return
-    _print(args, {"output": args.output, **facts}, [line])
+    _print(args, {"output": args.output, **facts}, [line, *_rater_lines(args.output, facts.get("scale", {}))])
+
+
+def _rater_lines(ratings: str, scales: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    """Yield how `interloq rate` uses ratings of references, by aspect."""
+    for aspect, (low, high) in scales.items():
+        rater = f"human(ratings={ratings!r},low={low:g},high={high:g},aspect={aspect!r})"
+        yield f'use them: interloq rate SAMPLES --rater "{rater}" -o rated.jsonl'
 
 
 def _forget(args: argparse.Namespace) -> None:

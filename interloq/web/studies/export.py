@@ -164,12 +164,15 @@ def export_task(
         return export_references(connection, stored, output, name)
     kind, records = _records(connection, stored, name, alone=alone, replies=replies)
     facts: dict[str, Any] = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": HASHED}
-    counts: dict[str, int] = {}
+    counts: dict[str, Any] = {}
     if stored.settings.kind == "rate" and not alone:
         new = sum(1 for _ in answers(connection, stored.id))
         all_ratings = sum(len(record.ratings) for record in records)
         # without answers, a file looks rated all the same
         counts = {"new_ratings": new, "earlier_ratings": all_ratings - new}
+        facts |= counts
+    if stored.settings.kind == REFERENCES_RATING:
+        counts = {"scale": {question.aspect: [question.low, question.high] for question in stored.settings.questions}}
         facts |= counts
     if stored.settings.kind == "chat" or stored.source.get("users") == HASHED:
         facts["users"] = HASHED  # speakers too, so that other verbs do not hash them again
