@@ -80,6 +80,8 @@ def read_settings(path: str | Path | None, *, default_name: str = "", **options:
             task = with_guesses(task)
         if task.kind == REFERENCES_RATING and task.options:
             raise InputError(f"a task of kind {task.kind!r} has no options, got {short_repr(dict(task.options))}")
+        if task.kind == REFERENCES_RATING and task.stop_when_settled:
+            raise InputError(f"a task of kind {task.kind!r} ranks nothing", hint="remove stop_when_settled")
         return TaskSettings(task, tuple(_checks(checks, task)))
     except InputError as error:
         raise InputError(error.what, hint=error.hint, where=str(path or "")) from error
