@@ -62,7 +62,7 @@ def measure(folder: Path, facts: dict[str, Any], work: Path, device: str) -> Car
     language = facts["language"] or "en"
     samples = list(read(work / language / TEST, kind="samples"))
     bot = Seq2Seq(model=str(folder), top_p=0.9, device=device)  # type: ignore[arg-type]
-    chances = bot._model.log_probabilities([sample.context for sample in samples], [s.response for s in samples])
+    chances = bot.network.log_probabilities([sample.context for sample in samples], [s.response for s in samples])
     first = samples[:REPLIES]
     bot.replies([first[0].context], [0])  # loads everything
     start = time.perf_counter()

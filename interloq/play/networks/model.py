@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from interloq.data.files.opening import reading_saved
 from interloq.data.text.tokenize import sentencepiece_processor
+from interloq.errors import InputError
 from interloq.learn.gru import Pieces
 from interloq.learn.store import check_counts, foreign, load_model, restore_network
 from interloq.models.processes import pick_device
@@ -116,3 +117,13 @@ class ReplyModel:
             return []
         tokens = self.pieces.texts(texts)
         return [tokens[i].tolist() for i in range(len(texts))]
+
+
+def load_backward(folder: str | Path, *, device: str = "auto") -> ReplyModel:
+    """Load a network trained with `--reverse`; another one is refused."""
+    model = ReplyModel.load(folder, device=device)
+    if not model.settings.reverse:
+        raise InputError(
+            "the network predicts replies, not last turns", hint="train it with --reverse", where=str(folder)
+        )
+    return model
