@@ -43,14 +43,14 @@ class Plan:
     repeats: int = REPEATS
     stop_repeating: bool = False
     endings: EndRules = NO_RULES
+    specs: Mapping[str, str] = field(default_factory=dict)
     tried: set[Any] = field(default_factory=set)  # the bots that were tried out
 
     def facts(self) -> dict[str, Any]:
         """Return the facts for the header."""
-        specs = {name: spec(bot) for name, bot in self.bots.items()}
         signed = {name: self.run[name] for name in ("scheme", "partners", "openings", "exchanges", "seed")}
         signature = Signature.of("play", signed)
-        return {"signature": signature, **self.run, "specs": specs}
+        return {"signature": signature, **self.run, "specs": dict(self.specs)}
 
 
 def plan(
@@ -99,7 +99,10 @@ def plan(
         # signing reads all weights, so it is done once per bot
         "bots": {name: signed.get(name) or drop_version(bot.signature()) for name, bot in sorted(bots.items())},
     }
-    return Plan(tuple(matches), bots, run, options.same, options.stop_repeating, endings)
+    specs = {name: spec(bot) for name, bot in bots.items()}
+    for partner in known.partners if known else ():  # without the location of the set
+        specs[names.get(partner.name, partner.name)] = partner.spec
+    return Plan(tuple(matches), bots, run, options.same, options.stop_repeating, endings, specs)
 
 
 def play(plan: Plan, output: str | Path, options: PlayOptions = DEFAULTS, *, hear: Hear | None = None) -> PlayTally:

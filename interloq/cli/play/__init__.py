@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sampling = actions.add_parser("samples", help="convert dialogues to samples that can be scored")
     add_bots(running, "target", "a system to be judged")
     running.add_argument(
-        "--partners", type=arguments.InputPath, metavar="FILE", help="a partner set written by `interloq play partners`"
+        "--partners", type=arguments.InputPath, metavar="FILE", help="a partner set: en-v1, ja-v1, or a file"
     )
     arguments.add_list(running, "--partner", metavar="NAME=SPEC", help="a partner, instead of --partners")
     for options in (PlanOptions, PlayOptions(patience=PATIENCE), SettleOptions):
@@ -152,14 +152,14 @@ def _running(settle: SettleOptions, *, quiet: bool) -> Running | None:
 
 def _make_plan(args: argparse.Namespace) -> Plan:
     from interloq.play.openings import read_openings
-    from interloq.play.partners import check_openings, load_partners, partner_bots
+    from interloq.play.partners import check_openings, load_partners, openings_source, partner_bots
     from interloq.play.run import plan
 
     if args.partners and args.partner:
         raise InputError("both --partners and --partner are given", hint="give only one of them")
     targets = make_bots(args.target, args.bots, "target", trust=args.trust)
     known = load_partners(args.partners) if args.partners else None
-    source = args.openings or (known and known.source) or OPENINGS
+    source = args.openings or (known and openings_source(known, args.partners)) or OPENINGS
     openings = read_openings(source, given=args.given)
     if known:
         check_openings(known, openings, args.partners)
