@@ -109,15 +109,17 @@ def find_queries(
     names: dict[Request, str] = {}
     requests: dict[str, Request] = {}
     all_samples, sample_queries = [], []
-    for sample, request in chain.from_iterable(find_candidates(samples, finder, source, SearchTally())):
-        if request not in names:
-            name = sample.id
-            if name in requests:
-                name = f"{sample.id} ({sample.system})"
-            names[request], requests[name] = name, request
-        all_samples.append(sample)
-        sample_queries.append(names[request])
-    if isinstance(finder, Written):
-        finder.close()
+    try:
+        for sample, request in chain.from_iterable(find_candidates(samples, finder, source, SearchTally())):
+            if request not in names:
+                name = sample.id
+                if name in requests:
+                    name = f"{sample.id} ({sample.system})"
+                names[request], requests[name] = name, request
+            all_samples.append(sample)
+            sample_queries.append(names[request])
+    finally:
+        if isinstance(finder, Written):
+            finder.close()
     signed = finder_signature.with_parts({"model": model.signature(), "limit": limit, "attempts": attempts})
     return Queries(all_samples, sample_queries, requests, replace(signed, name="annotate"), model.warning())
