@@ -54,7 +54,7 @@ def open_finder(
         bot.try_out((Turn("Hello!"),))
         facts = {"retriever": "llm", "bot": str(bot.signature()), "replies": options.replies}
         return Written(bot, options.replies, written), Signature.of("extend", facts | signed)
-    pairs = read_all(options.log, kind="pairs", on_reject=on_reject)
+    pairs = list(read_all(options.log, kind="pairs", on_reject=on_reject))
     source = fingerprint(*sorted(file_fingerprint(Path(path)) for path in options.log))
     if options.origin == "query":
         finder = SameQuery(pairs, excluded=read_ids(options.exclude))
