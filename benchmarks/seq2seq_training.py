@@ -79,7 +79,7 @@ class SomeBatches:
 
 def count_tokens(task: ReplyTask, batches: Any) -> int:
     """Return the tokens of contexts and replies in some batches."""
-    source, target = task._lengths("train")
+    source, target = task.lengths("train")
     return int(sum((source + target)[batch % len(source)].sum() for batch in batches))
 
 

@@ -88,7 +88,7 @@ def test_train_and_dev_share_no_dialogue(task: ReplyTask) -> None:
 
 
 def test_batches_are_bounded_by_tokens_and_differ_between_epochs(task: ReplyTask) -> None:
-    source, target = task._lengths("train")
+    source, target = task.lengths("train")
     for batch in task.batches("train", 1):
         places = batch % len(source)
         assert len(batch) * (source + target)[places].max() <= task.settings.tokens
