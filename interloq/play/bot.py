@@ -2,7 +2,8 @@
 """The interface of bots: dialogues in, one reply per dialogue out; and the checks of their replies.
 
 A bot never stops a run because of one dialogue: errors are reported in the reply's `failure`. A failure with text is a
-note on a usable reply (`too long`: it was cut); a failure without text is the reason why there is no reply.
+note on a usable reply (`too long`: it was cut); a failure without text is the reason why there is no reply. A bot may
+end the dialogue (`Reply.ends`), with or without a last text.
 """
 
 from __future__ import annotations
@@ -140,10 +141,10 @@ def check_reply(reply: Any, *, longest: int = LONGEST) -> Reply:
         notes.append(UNWRITABLE)
     if len(text) > longest:
         notes.append(TOO_LONG)
-    text, failure = text[:longest], JOINED.join(dict.fromkeys(notes))
+    text, failure, ends = text[:longest], JOINED.join(dict.fromkeys(notes)), reply.ends is True
     if not text.strip():
-        return Reply("", failure or EMPTY)
-    return Reply(text, failure)
+        return Reply("", failure or ("" if ends else EMPTY), ends=ends)
+    return Reply(text, failure, ends=ends)
 
 
 def make_crash_reply(error: BaseException) -> Reply:
