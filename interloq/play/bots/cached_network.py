@@ -94,7 +94,10 @@ class CachedNetwork:
 
     def _read(self, state: CachedState, **inputs: Any) -> tuple[CachedState, torch.Tensor]:
         output = self.network(**inputs, past_key_values=state.cache, use_cache=True)
-        return replace(state, cache=output.past_key_values), output.logits[:, -1]
+        logits = output.logits[:, -1].float()
+        if self.network.generation_config.suppress_tokens:  # such as speakers
+            logits[:, self.network.generation_config.suppress_tokens] = -torch.inf
+        return replace(state, cache=output.past_key_values), logits
 
 
 def pad_rows(rows: Sequence[Sequence[int]], *, left: bool) -> tuple[torch.Tensor, torch.Tensor]:
