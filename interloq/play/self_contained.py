@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Partner sets that contain everything their partners need, such as `en-v1`, which come with this package.
 
-Such a set is a folder: `partners.json`, openings, scripts, logs, weights, and dialogues and scores of reference systems.
-In its specs, `set:NAME` is a file or folder of the set. The hash of the set covers these files, not the versions of
-libraries, so it is the same on every machine; a partner that a new version changes is noted.
+Such a set is a folder: `partners.json`, openings, scripts, logs, weights, dialogues and scores of reference systems. In
+its specs, `set:NAME` is a file or folder of the set. The hash of the set covers these files, not the versions of
+libraries, so it is the same on every machine; a partner that other versions may change is noted.
 """
 
 from __future__ import annotations
