@@ -3,7 +3,7 @@
     python recipes/partner_sets.py build en-v1 [--bots FOLDER]
     python recipes/partner_sets.py publish en-v1 [--machine TEXT] [--system NAME=SPEC]
 
-`build` takes the scripts that are in the set's folder, and writes openings, indexes of the embedded log and
+`build` takes the scripts that are in the set's folder, and writes openings, parts of the embedded log and
 `partners.json`. Each folder in FOLDER (made by `interloq train bot`) becomes the partner `seq2seq` of this name; their
 files may have at most 20 MB in all. `publish` lets the reference systems talk with all partners, scores their dialogues
 with the packaged judge, and writes dialogues, scores and the tables of docs/partner-sets.md. No packaged judge knows
@@ -46,8 +46,6 @@ from interloq.rank.rank_file import rank_file
 from interloq.rank.rank_options import RankOptions
 from interloq.rank.scored_dialogues import score_dialogues
 from interloq.registry import create, spec
-from interloq.retrieve.index import index_files
-from interloq.retrieve.retrieve_options import IndexOptions
 from interloq.score.default_metrics import DIALOGUE_JUDGE
 from interloq.terminal.console import print_line, print_stderr
 
@@ -74,9 +72,9 @@ class Recipe:
         """The partners that need no training, besides the scripts."""
         partners = {"echo": "echo", "eliza": f"eliza(language='{self.language}')"}
         for k in (1, 5, 50):
-            partners[f"log-{k}"] = f"retrieval(index='set:logs/all',k={k})"
+            partners[f"log-{k}"] = f"retrieval(index='set:logs/all.jsonl.zst',k={k})"
         for topic in TOPICS:
-            partners[f"log-{topic}"] = f"retrieval(index='set:logs/{topic}',k=5)"
+            partners[f"log-{topic}"] = f"retrieval(index='set:logs/{topic}.jsonl.zst',k=5)"
         return partners
 
 
@@ -89,8 +87,8 @@ REFERENCES = {
     "eliza": "eliza",
     "listener": "scripted(file='set:scripts/listener.txt')",
     "interviewer": "scripted(file='set:scripts/interviewer.txt',order='sequence')",
-    "retrieval": "retrieval(index='set:logs/all')",
-    "retrieval-50": "retrieval(index='set:logs/all',k=50)",
+    "retrieval": "retrieval(index='set:logs/all.jsonl.zst')",
+    "retrieval-50": "retrieval(index='set:logs/all.jsonl.zst',k=50)",
 }
 SMOLLM2 = "hf(model='smollm2',temperature=0.7,max_tokens=32,system_prompt='You are a friendly person in a chat. Answer in one short sentence.')"  # fmt: skip # noqa: E501
 
@@ -100,7 +98,7 @@ def build(name: str, folder: Path, bots: Path | None = None) -> PartnerSet:
     recipe = RECIPES[name]
     openings = load(embedded_openings_path(recipe.language), kind="dialogues")[::2][:OPENINGS]
     write(folder / "openings.jsonl", openings, kind="dialogues")
-    _build_indexes(recipe, folder / "logs")
+    _write_logs(recipe, folder / "logs")
     specs = recipe.specs
     for script in sorted((folder / "scripts").glob("*.txt")):
         order = ",order='sequence'" if script.stem in recipe.in_order else ""
@@ -121,17 +119,13 @@ def build(name: str, folder: Path, bots: Path | None = None) -> PartnerSet:
     return made
 
 
-def _build_indexes(recipe: Recipe, folder: Path) -> None:
+def _write_logs(recipe: Recipe, folder: Path) -> None:
     pairs = load(embedded_log_path(recipe.language), kind="pairs")
     shutil.rmtree(folder, ignore_errors=True)
     for name in ("all", *TOPICS):
         topics = TOPICS.get(name, ())
         chosen = [pair for pair in pairs if not topics or pair.thread.rpartition("-")[0] in topics]
-        log = folder / f"{name}.jsonl"
-        write(log, chosen, kind="pairs")
-        index_files([log], folder / name, IndexOptions(retriever=recipe.retriever))
-        log.unlink()
-        (folder / name / "index.lock").unlink(missing_ok=True)
+        write(folder / f"{name}.jsonl.zst", chosen, kind="pairs", retriever=recipe.retriever)
 
 
 def _copy_bots(source: Path, folder: Path) -> dict[str, str]:
@@ -176,7 +170,7 @@ def publish(name: str, folder: Path, work: Path, *, more: Sequence[str] = (), li
         scores, signature = score_dialogues(dialogues, recipe.metric, silent)
         carried = {key: facts[key] for key in ("partners", "scheme", "openings", "exchanges")}
         rounded = [replace(score, value=None if score.value is None else round(score.value, 6)) for score in scores]
-        _write(folder / SCORES, rounded, {"metric": scores[0].metric, "signature": signature.to_json(), **carried})
+        _write(folder / SCORES, rounded, {"metric": scores[0].metric, "signature": signature, **carried})
 
 
 def _write(path: Path, records: Sequence[Any], facts: Mapping[str, Any]) -> None:
@@ -196,9 +190,9 @@ def tables(name: str, folder: Path, machine: str) -> str:
     (ranking,) = rank_file([folder / SCORES], RankOptions(dialogues=[folder / DIALOGUES])).rankings
     rows += ["| reference system | score | 95 % interval | ranks | dialogues | spec |", "|---|---|---|---|---|---|"]
     for standing in ranking.standings:
-        low, high = standing.ci or (float("nan"), float("nan"))
+        interval = "{:.3f} to {:.3f}".format(*standing.ci) if standing.ci else "all equal"
         ranks = "–".join(map(str, dict.fromkeys(standing.rank_range or ())))
-        numbers = f"{standing.score:.3f} | {low:.3f} to {high:.3f} | {ranks} | {standing.dialogues}"
+        numbers = f"{standing.score:.3f} | {interval} | {ranks} | {standing.dialogues}"
         rows.append(f"| {standing.system} | {numbers} | `{references[standing.system]}` |")
     command = f"`python recipes/partner_sets.py publish {name}`"
     rows += ["", f"Metric `{ranking.metric}`, seed {SEED}; {command} on {machine}.", ""]
