@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A retrieval bot: it answers with the reply to the most similar utterance in a log.
 
-`index` is made by `interloq index build`: a folder, or a server's address. A small file of pairs may be named instead: it
-is indexed when the bot is first used, by the `retriever` in its header or else `bm25`. The last turn is searched for; texts that
-were already said in the dialogue are skipped, and the seed picks one of the `k` best remaining replies. With a BM25
-index this is the C-BM25 of retrieval dialogue systems.
+`index` is made by `interloq index build`: a folder, or a server's address. A small file of pairs may be named instead:
+it is indexed when the bot is first used, by the `retriever` in its header or else `bm25`. The last turn is searched
+for; texts that were already said in the dialogue are skipped, and the seed picks one of the `k` best remaining replies.
+With a BM25 index this is the C-BM25 of retrieval dialogue systems.
 """
 
 from __future__ import annotations
@@ -85,10 +85,7 @@ class Retrieval(Bot, name="retrieval"):
         path = Path(self.index)
         if "://" not in self.index and not path.exists():
             raise InputError(f"no index {self.index!r}", hint="make one: interloq index build pairs.jsonl -o index")
-        if path.is_file():
-            opened = _index_log(self.index, path.stat().st_mtime_ns)
-        else:
-            opened = open_index(self.index)
+        opened = _index_log(self.index, path.stat().st_mtime_ns) if path.is_file() else open_index(self.index)
         if opened.retriever.target != "utterance":
             raise InputError(
                 "the index also compares replies, which the bot does not have yet",
