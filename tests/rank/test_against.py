@@ -16,6 +16,7 @@ from interloq.rank.rank_file import rank_file
 from interloq.rank.rank_options import RankOptions
 from tests.recipes.test_partner_sets import METRIC
 from tests.recipes.test_partner_sets import made as made
+from tests.recipes.test_partner_sets import published as published
 
 pytest.importorskip("numba")
 HIGHER = RankOptions(against="set", n_bootstrap=20, lower_is_better=False)
@@ -25,9 +26,9 @@ def test_a_new_system_is_placed_among_the_published_ones(made: Path, capsys: pyt
     known = load_partners(made)
     (ranking,) = rank_file(["mine.jsonl"], HIGHER).rankings
     placed = {standing.system: standing for standing in ranking.standings}
-    assert len(placed) == 7
-    assert placed["mine"].dialogues == placed["echo (en-v1)"].dialogues == 3 * len(known.partners)
-    assert placed["mine"].score == pytest.approx(placed["eliza (en-v1)"].score, rel=0.2), "the same bot, other seeds"
+    assert len(placed) == 4
+    assert placed["mine"].dialogues == placed["echo (en-v1)"].dialogues == 2 * len(known.partners)
+    assert placed["mine"].score == pytest.approx(placed["eliza (en-v1)"].score, rel=0.3), "the same bot, other seeds"
     assert placed["mine"].ci
     assert ranking.pairing == "opening"
     assert ranking.metric == METRIC
@@ -38,7 +39,7 @@ def test_a_new_system_is_placed_among_the_published_ones(made: Path, capsys: pyt
 
 def test_another_metric_or_judge_scores_the_published_dialogues_again(made: Path) -> None:
     (ranking,) = rank_file(["mine.jsonl"], replace(HIGHER, metric="length(tokenizer='char')")).rankings
-    assert len(ranking.standings) == 7
+    assert len(ranking.standings) == 4
     assert any("not the metric of the published scores of en-v1" in note for note in ranking.notes)
     scores, facts = load(made / SCORES, kind="scores"), header(made / SCORES)
     signature = {"name": facts["signature"]["name"], "parts": {**facts["signature"]["parts"], "tokenizer": "other"}}
@@ -48,7 +49,7 @@ def test_another_metric_or_judge_scores_the_published_dialogues_again(made: Path
     (ranking,) = rank_file(["mine.jsonl"], HIGHER).rankings
     assert any("by another version of the metric" in note for note in ranking.notes)
     placed = {standing.system: standing for standing in ranking.standings}
-    assert placed["mine"].score == pytest.approx(placed["eliza (en-v1)"].score, rel=0.2), "not the halved scores"
+    assert placed["mine"].score == pytest.approx(placed["eliza (en-v1)"].score, rel=0.3), "not the halved scores"
     older = {"name": facts["signature"]["name"], "parts": {**facts["signature"]["parts"], "version": "0.0.9"}}
     write(made / SCORES, scores, kind="scores", signature=older, **kept)
     (ranking,) = rank_file(["mine.jsonl"], HIGHER).rankings
@@ -66,7 +67,7 @@ def test_other_dialogues_are_refused(made: Path) -> None:
     with pytest.raises(InputError, match="en-v1 has no published scores"):
         rank_file(["mine.jsonl"], HIGHER)
     (ranking,) = rank_file(["mine.jsonl"], replace(HIGHER, metric=METRIC)).rankings
-    assert len(ranking.standings) == 7
+    assert len(ranking.standings) == 4
     (made / DIALOGUES).unlink()
     with pytest.raises(InputError, match="has no dialogues of reference systems"):
         rank_file(["mine.jsonl"], HIGHER)

@@ -18,16 +18,29 @@ pytest.importorskip("numba")
 METRIC = "length"
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A set with two openings and few reference systems, and the dialogues of a new system."""
+    root = tmp_path_factory.mktemp("published")
+    shutil.copytree(locate_set("en-v1").parent / "scripts", root / "set" / "scripts")
+    few = {name: partner_sets.REFERENCES[name] for name in ("echo", "eliza", "retrieval")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partner_sets, "OPENINGS", 2)
+        patch.setattr(partner_sets, "REFERENCES", few)
+        patch.setitem(partner_sets.RECIPES, "en-v1", replace(partner_sets.RECIPES["en-v1"], metric=METRIC))
+        for action in ("build", "publish"):
+            paths = ["--folder", str(root / "set"), "--work", str(root / "work")]
+            assert partner_sets.main([action, "en-v1", *paths]) == 0
+    play = ["play", "run", "--target", "mine=eliza", "--partners", str(root / "set"), "--quiet"]
+    assert main([*play, "-o", str(root / "mine.jsonl")]) == 0
+    return root
+
+
 @pytest.fixture
-def made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A set with three openings, published scores, and the dialogues of a new system."""
-    shutil.copytree(locate_set("en-v1").parent / "scripts", folder / "set" / "scripts")
-    monkeypatch.setattr(partner_sets, "OPENINGS", 3)
-    monkeypatch.setitem(partner_sets.RECIPES, "en-v1", replace(partner_sets.RECIPES["en-v1"], metric=METRIC))
-    for action in ("build", "publish"):
-        assert partner_sets.main([action, "en-v1", "--folder", "set", "--work", "work"]) == 0
-    play = ["play", "run", "--target", "mine=eliza", "--partners", "set", "-o", "mine.jsonl", "--quiet"]
-    assert main(play) == 0
+def made(published: Path, folder: Path) -> Path:
+    """A copy of the set and of the dialogues in the working directory."""
+    shutil.copytree(published / "set", folder / "set")
+    shutil.copy(published / "mine.jsonl", folder / "mine.jsonl")
     return folder / "set"
 
 
