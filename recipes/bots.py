@@ -76,7 +76,7 @@ KINDS: dict[str, Kind] = {
     "lstm": Kind(_network("lstm", 160, 1), _network("lstm", 512, 2)),
     "conv": Kind(_network("conv", 128, 4), _network("conv", 512, 6)),
     "transformer": TRANSFORMER,
-    "vhred": Kind(_network("vhred", 160, 1), _network("vhred", 512, 1, latent=128)),
+    "vhred": Kind(_network("vhred", 160, 1, annealing=4.0), _network("vhred", 512, 1, latent=128, annealing=4.0)),
     "reverse": Kind(replace(TRANSFORMER.small, reverse=True), replace(TRANSFORMER.large, reverse=True)),
     "transformer-ja": replace(TRANSFORMER, language="ja"),
 }

@@ -31,7 +31,6 @@ from interloq.signature import fingerprint
 Action = Literal["keep", "edit", "abandon", "choose", "next"]
 ATTEMPTS = 3  # edits per candidate
 KIND = "annotation"
-GROUPS = ("assisted", "unassisted")  # with predictions, and without
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,6 @@ class DecisionStep:
     source: str = ""
     before: float | None = None
     after: float | None = None
-
-
-def draw_group(number: int, seed: int) -> str:
-    """Return the group of an annotator, numbered from 1: of the numbers 1 and 2, 3 and 4, … one is unassisted."""
-    pair, place = divmod(number - 1, len(GROUPS))
-    return GROUPS[int(np.random.default_rng([seed, pair]).permutation(len(GROUPS))[place])]
 
 
 def refuse_without_rise(predicted: Mapping[str, float | None]) -> None:

@@ -53,10 +53,11 @@ class Written:
         self.bot, self.replies = bot, replies
         self._known: dict[tuple[Turn, ...], list[str]] = {}
         self._file = None if path is None else Appended(path)
-        if self._file:
-            for _, line in self._file.resume(KIND, {"bot": str(bot.signature()), "replies": replies}):
-                known: dict[str, Any] = orjson.loads(line)
-                self._known[tuple(Turn(**turn) for turn in known["context"])] = known["replies"]
+        try:
+            self._read()
+        except BaseException:
+            self.close()
+            raise
 
     def find(self, samples: Sequence[Sample]) -> list[list[Hit]]:
         """Return the replies to the context of each sample."""
@@ -73,6 +74,14 @@ class Written:
             texts = self._known.get(sample.context, [])
             hits.append([Hit(Pair(f"llm/{i}", "", text), 1.0) for i, text in enumerate(texts)])
         return hits
+
+    def _read(self) -> None:
+        """Read the replies that are kept; a file with those of another bot is refused."""
+        if self._file:
+            run = {"bot": str(self.bot.signature()), "replies": self.replies}
+            for _, line in self._file.resume(KIND, run):
+                known: dict[str, Any] = orjson.loads(line)
+                self._known[tuple(Turn(**turn) for turn in known["context"])] = known["replies"]
 
     def close(self) -> None:
         """End the bot and close the file."""

@@ -11,12 +11,21 @@ from typing import Any, Literal
 from interloq.errors import InputError
 from interloq.options import REQUIRED, Options, check_limits, device_option, option
 from interloq.reliability.settings import Coefficient
+from interloq.signature import fingerprint
+
+GROUPS = ("assisted", "unassisted")  # annotators with predictions, and without
 
 
 def check_minimum(minimum: float) -> None:
     """Refuse a reliability that no set can have."""
     if not -1 <= minimum <= 1:
         raise InputError(f"the minimum must be from -1 to 1, got {minimum}", hint="reliability is a correlation")
+
+
+def draw_group(number: int, seed: int) -> str:
+    """Return the group of an annotator, numbered from 1: of 1 and 2, 3 and 4, …, one at random is unassisted."""
+    pair, place = divmod(number - 1, 2)
+    return GROUPS[place ^ int(fingerprint(str(seed), str(pair)), 16) % 2]
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
@@ -122,6 +131,13 @@ class AnnotateOptions(ModelOptions):
         check_limits(self)
         if self.unassisted and self.annotator:
             raise InputError("--unassisted and --annotator exclude each other", hint="give one of them")
+
+    @property
+    def group(self) -> str:
+        """Return the annotator's group: assisted by predictions, or unassisted."""
+        if self.annotator:
+            return draw_group(self.annotator, self.seed)
+        return GROUPS[self.unassisted]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

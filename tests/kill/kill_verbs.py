@@ -280,6 +280,8 @@ VERBS = (
     Verb("reliability augment",
          "reliability augment samples.jsonl --model model --log pairs.jsonl -o out.jsonl --trials trials.jsonl "
          "--device cpu --quiet", queries, (f"{RELIABILITY} -o model {TINY}",)),
+    Verb("train bot",
+         f"train bot talks.jsonl -o out --kind vhred --dimensions 16 --vocabulary 60 --epochs 2 {TINY}", talks),
     Verb("train valid", f"train valid talks.jsonl -o out {SCORER}", talks),
     Verb("train adapt", f"train adapt pairs.jsonl --model bert -o out --epochs 2 --longest 16 {TINY}", topics),
     Verb("train encoder",

@@ -33,6 +33,11 @@ def random_number(seed: int, *names: str) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
+def pair_number(pair: Pair, seed: int) -> int:
+    """Return the random number of a pair. Its id is not used: without one, it would be the number of its line."""
+    return random_number(seed, pair.to, pair.thread, pair.time, pair.utterance, pair.response)
+
+
 def draw_pairs(pairs: Iterable[Pair], n: int, *, seed: int = 0) -> Iterator[Pair]:
     """Yield n pairs drawn at random, in the order of the log; all of them if there are no more than n."""
     with writing(tempfile.gettempdir()), tempfile.TemporaryFile() as waiting:
@@ -50,7 +55,7 @@ def _keep_smallest(pairs: Iterable[Pair], n: int, seed: int, waiting: IO[bytes])
     smallest = np.empty(n + HELD, dtype=np.uint64)
     held, limit = 0, NUMBERS
     for pair in pairs:
-        number = random_number(seed, pair.id, pair.utterance, pair.response)
+        number = pair_number(pair, seed)
         if number >= limit:
             continue
         waiting.write(b"%016x" % number + record_line(pair))

@@ -24,6 +24,7 @@ from interloq.models.batches import make_batches
 from interloq.models.processes import pick_device
 from interloq.play.bot import ReplyCandidate
 from interloq.play.bots.cached_network import CachedNetwork, pad_rows
+from interloq.play.causal import model as causal
 from interloq.play.decoding import add_noise, decode, seed_copies
 from interloq.play.decoding_options import Decoding
 
@@ -42,7 +43,11 @@ class Writer:
         self.tokenizer = pretrained.load_tokenizer(self.folder)
         self.with_encoder = pretrained.has_encoder(self.folder, hint=HINT)
         kind = transformers.AutoModelForSeq2SeqLM if self.with_encoder else transformers.AutoModelForCausalLM
-        network = pretrained.load_network(self.folder, kind, hint=HINT)
+        self.has_updates = causal.has_updates(self.folder)
+        if self.has_updates:
+            network = causal.load_updated(self.folder, self.tokenizer)
+        else:
+            network = pretrained.load_network(self.folder, kind, hint=HINT)
         self.precision = pretrained.pick_precision(precision, self.device)
         try:
             self.network = network.to(self.device, self.precision).eval()
@@ -62,8 +67,9 @@ class Writer:
 
     def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of the loaded model, independent of its location."""
+        weights = causal.updates_fingerprint if self.has_updates else pretrained.weights_fingerprint
         return {
-            "weights": pretrained.weights_fingerprint(self.folder),
+            "weights": weights(self.folder),
             "tokenizer": pretrained.tokenizer_fingerprint(self.folder),
         }
 

@@ -22,6 +22,7 @@ from interloq.models.chat_template import Message, TemplateRefused, render_chat
 from interloq.models.loaded import last_written
 from interloq.options import limited
 from interloq.play.bot import Bot, ReplyCandidate, generator, make_crash_reply
+from interloq.play.causal.settings import find_speaker_token
 from interloq.play.decoding_options import Decoding
 from interloq.records import Turn
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
@@ -58,7 +59,9 @@ class HuggingFace(Bot, name="hf"):
     diversity: Annotated[float, "what a group pays for a token that a beam of an earlier group chose"] = 0.0
     length_penalty: Annotated[float, "beams are ranked by log p(reply) / tokens^length_penalty"] = 1.0
 
-    added = ("top_k", "beams", "groups", "diversity", "length_penalty")
+    user: Annotated[str, "whose speaker token stands before the reply, in a model trained with `--speaker-token`"] = ""
+
+    added = ("user", "top_k", "beams", "groups", "diversity", "length_penalty")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -159,9 +162,11 @@ class HuggingFace(Bot, name="hf"):
     @cached_property
     def _prompts(self) -> Prompts:
         room = min(self.context, self._writer.room(self.max_tokens))
-        return Prompts.of(
-            self._writer.tokenizer, chat=self.chat, system=self.system_prompt, separator=self.separator, room=room
-        )
+        tokenizer = self._writer.tokenizer
+        speaker = find_speaker_token(tokenizer, self.user)
+        room -= speaker is not None
+        prompts = Prompts.of(tokenizer, chat=self.chat, system=self.system_prompt, separator=self.separator, room=room)
+        return replace(prompts, speaker=speaker)
 
 
 @lru_cache(maxsize=FEW)
@@ -183,6 +188,7 @@ class Prompts:
     separator: str
     room: int  # tokens
     special: re.Pattern[str]  # texts that the tokenizer would read as special tokens
+    speaker: int | None = None  # the token of who speaks next
 
     @classmethod
     def of(
@@ -216,7 +222,7 @@ class Prompts:
                     tokens_of[i] = ids if fits else self._cut(turns[-1], len(ids))
                     del left[i]
             start += 1
-        return tokens_of
+        return tokens_of if self.speaker is None else [[*ids, self.speaker] for ids in tokens_of]
 
     @property
     def stop(self) -> str:

@@ -63,28 +63,27 @@ class Seq2Seq(Bot, name="seq2seq"):
         )
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
-        replies = []
-        for found in self.candidates(dialogues, seeds, 1):
-            replies.append(Reply(found[0].text) if found else Reply("", NOTHING_TO_ANSWER))
-        return replies
+        written = self._write(dialogues, seeds, 1)
+        return [Reply(found[0].text) if found else Reply("", NOTHING_TO_ANSWER) for found in written]
 
     def candidates(
         self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], n: int
-    ) -> list[list[ReplyCandidate]]:
+    ) -> list[list[ReplyCandidate] | Exception]:
         """Return `n` possible replies to each dialogue: samples, or the best beams."""
+        return list(self._write(dialogues, seeds, n))
+
+    def _write(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], n: int) -> list[list[ReplyCandidate]]:
         from interloq.play.decoding import decode
 
         model = self.network
-        found: list[list[ReplyCandidate]] = [[] for _ in dialogues]
         answerable = [i for i, turns in enumerate(dialogues) if any(turn.text.strip() for turn in turns)]
-        asked = [dialogues[i] for i in answerable]
         drawn = [int(generator(seeds[i], dialogues[i]).integers(2**63)) for i in answerable]
-        prompts = model.prompts(asked, drawn)
+        prompts = model.prompts([dialogues[i] for i in answerable], drawn)
         written = decode(model.network, prompts, drawn, self.decoding, self.max_tokens, candidates=n, batch=self.batch)
-        for i, candidates in zip(answerable, written, strict=True):
-            for candidate in candidates:
-                found[i].append(ReplyCandidate(model.text(candidate.tokens), candidate.log_probability))
-        return found
+        replies: list[list[ReplyCandidate]] = [[] for _ in dialogues]
+        for i, found in zip(answerable, written, strict=True):
+            replies[i] = [ReplyCandidate(model.text(each.tokens), each.log_probability) for each in found]
+        return replies
 
     def check_candidates(self, n: int) -> None:
         """Refuse more candidates than its decoding can find."""

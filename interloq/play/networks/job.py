@@ -50,7 +50,6 @@ from interloq.scorers.relevance.stretches import Stretches, context_lengths, joi
 from interloq.signature import file_fingerprint
 
 EXAMPLES = "examples"
-ROWS = 4_096  # per batch
 VANISHED = 0.1  # nats of KL per reply below which the latent variable is ignored
 DIVERGED = 0.5  # KL as a share of the bound above which the latent variable costs more than the reply
 
@@ -74,7 +73,7 @@ class ReplyTask:
     def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
         source, target = self._lengths(part)
         rng = np.random.default_rng([self.settings.seed, epoch]) if part == "train" else None
-        batches = make_batches(source + target, size=ROWS, tokens=self.settings.tokens, rng=rng)
+        batches = make_batches(source + target, size=self.settings.batch, tokens=self.settings.tokens, rng=rng)
         if part == "dev":
             return batches
         self._progress = np.zeros(len(source))

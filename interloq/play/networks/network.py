@@ -156,7 +156,9 @@ class ReplyNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
         """Return the state after reading contexts, and the logits of the replies' first tokens."""
         source = self.arrange(Texts.of([row.tokens for row in rows])).on(self.device)
         state = self.begin(self.encode(source), [row.seed for row in rows])
-        return self.step(state, torch.full((len(rows),), END, device=self.device))
+        state, logits = self.step(state, torch.full((len(rows),), END, device=self.device))
+        logits[:, END] = -torch.inf  # no reply of a log is empty
+        return state, logits
 
     def step(self, state: Any, tokens: torch.Tensor) -> tuple[Any, torch.Tensor]:
         """Return the state after one more token per row, and the logits of the next tokens.

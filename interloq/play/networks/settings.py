@@ -63,6 +63,7 @@ class BotNetwork(Component):
     word_dropout: float = option(0.25, "share of the reply's tokens that vhred's decoder does not see", least=0, most=1)
     dropout: float = option(0.1, "dropout", least=0, most=0.99)
     tokens: int = option(16_384, "maximum tokens per batch, padding included", above=0)
+    batch: int = option(1_024, "maximum exchanges per batch", above=0)
     reverse: bool = option(False, "learn p(last turn | reply) instead, to re-rank replies by mutual information")
     seed: int = limited(0, least=0)
 
@@ -105,7 +106,7 @@ def _result(facts: Facts, _: list[Facts]) -> str:
     )
 
 
-TRAINABLE = Trainable(
+NETWORKS = Trainable(  # `interloq train bot` without --model; see play/causal/settings.py
     "a bot that writes replies (LSTM, convolutional, Transformer, VHRED), on dialogues, pairs or samples",
     (BotSources(), BotReading(), BotNetwork(), TRAINING),
     job="interloq.play.networks.job:from_log",
@@ -116,5 +117,4 @@ TRAINABLE = Trainable(
     reads="dialogues, pairs or samples",
     unit="exchange",
     needs_files=False,
-    name="bot",
 )

@@ -30,9 +30,10 @@ def count_words(pieces: Pieces, tokens: NDArray[np.integer], language: str) -> i
 
 
 def find_language(pieces: Pieces, texts: Texts) -> str:
-    """Return the main language of texts; empty if it is unclear."""
+    """Return the code of the texts' main language; empty if it is unclear."""
     chosen = np.linspace(0, len(texts.lengths) - 1, min(LOOKED_AT, len(texts.lengths))).astype(int)
-    return main_language(join_pieces(pieces, texts[i].tolist()) for i in chosen)
+    language = main_language(join_pieces(pieces, texts[i].tolist()) for i in chosen)
+    return "" if "script" in language else language
 
 
 def join_pieces(pieces: Pieces, tokens: list[int]) -> str:

@@ -258,12 +258,12 @@ def _top(texts, impacts, n_texts, starts, stops, weights, ends, k):  # type: ign
                 continue
             for i in range(len(holders)):
                 scores[holders[i]] += weight * gains[i]
-        _keep_best(scores, best_ids[query], best_scores[query])
+        keep_best(scores, best_ids[query], best_scores[query])
     return best_ids, best_scores, sound
 
 
 @numba.njit(cache=True)
-def _keep_best(scores, ids, values):  # type: ignore[no-untyped-def]
+def keep_best(scores, ids, values):  # type: ignore[no-untyped-def]
     """Fill a heap with the worst score on top; if scores are equal, the earlier text is kept."""
     k, filled = len(ids), 0
     bar = np.float32(0)  # scores must exceed it

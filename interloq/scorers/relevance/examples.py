@@ -61,6 +61,7 @@ class Exchange:
     talk: str
     origin: int = 0
     wrong: tuple[str, ...] = ()  # wrong replies written by people
+    speaker: str = ""  # who wrote the reply, if the log says so
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,7 @@ def _number_exchanges(exchanges: _HashedExchanges, hashes: Hashes, reading: Rele
     same = replies + (contexts * (MIX * np.arange(1, contexts.shape[1] + 1, dtype=np.uint64))).sum(axis=1)
     order = np.lexsort((same, talks, origins))
     order = order[np.sort(np.unique(same[order], return_index=True)[1])]
-    boundary = _boundary(talks[order], reading.dev)
+    boundary = dev_boundary(talks[order], reading.dev)
     dev = talks[order] < boundary
     order = np.concatenate([order[dev], order[~dev]])
     ends = np.concatenate([[0], np.cumsum(counts)])
@@ -273,7 +274,7 @@ def _number_exchanges(exchanges: _HashedExchanges, hashes: Hashes, reading: Rele
     }
 
 
-def _boundary(talks: Hashes, dev: int) -> np.uint64:
+def dev_boundary(talks: Hashes, dev: int) -> np.uint64:
     """Return the hash below which talks are the dev part: about `dev` exchanges, at most about a tenth."""
     keys, counts = np.unique(talks, return_counts=True)
     if len(keys) < 2 * LEAST:

@@ -98,7 +98,7 @@ def _of_dialogue(dialogue: Dialogue, turns: list[str], most: int, origin: int) -
     talk = "\n".join(turns)
     for i, (before, turn) in enumerate(pairwise(dialogue.turns), start=1):
         if not before.speaker or before.speaker != turn.speaker:
-            yield Exchange(tuple(turns[max(0, i - most) : i]), turn.text, talk, origin)
+            yield Exchange(tuple(turns[max(0, i - most) : i]), turn.text, talk, origin, speaker=turn.speaker)
 
 
 def _read_written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:

@@ -32,7 +32,7 @@ from interloq.web.references.rating_task import KIND as REFERENCES_RATING
 from interloq.web.references.rating_task import find_good_references, list_rated_keys
 from interloq.web.references.reference_steps import Work, load_work
 from interloq.web.references.references_task import parse_stored_sample, references_options
-from interloq.web.schema import answer, assignment, item
+from interloq.web.schema import answer, assignment, item, person
 from interloq.web.serve_options import EXPORT_DEFAULTS, ExportOptions
 from interloq.web.studies.forget import note_export
 from interloq.web.studies.items import list_compared_ids
@@ -272,6 +272,7 @@ def export_references(connection: Connection, stored: Stored, output: str | Path
         "counts": _counts(items, stored, len(samples)),
         "task": stored.settings.name,
         "annotators": _texts_by_person(items, raters(connection), name),
+        "groups": _queries_by_group(items, raters(connection), name),
     }
     written = write(output, samples, kind="samples", **header_after(stored.source["header"], "annotated", facts))
     return {"kind": "samples", "records": written}
@@ -281,7 +282,8 @@ def read_annotated_items(connection: Connection, stored: Stored) -> list[Annotat
     """Return the items of a task with all steps so far, in the order of the file."""
     options = references_options(stored.settings)
     rows: dict[int, list[Any]] = {}
-    wanted = select(assignment, item.c.hidden).join(item, item.c.id == assignment.c.item_id)
+    wanted = select(assignment, item.c.hidden, person.c.number).join(item, item.c.id == assignment.c.item_id)
+    wanted = wanted.join(person, person.c.id == assignment.c.person_id)
     for row in connection.execute(wanted.where(assignment.c.task_id == stored.id).order_by(assignment.c.id)):
         rows.setdefault(row.item_id, []).append(row)
     all_items = select(item.c.id, item.c.hidden).where(item.c.task_id == stored.id).order_by(item.c.place)
@@ -316,6 +318,17 @@ def _counts(items: Sequence[Annotated], stored: Stored, samples: int) -> dict[st
         counts["added"] += len(annotated.added)
         counts["edited"] += sum(reference.source == "human" for reference in annotated.added)
     return dict(counts)
+
+
+def _queries_by_group(
+    items: Iterable[Annotated], known: Mapping[int, str], name: Pseudonyms
+) -> dict[str, dict[str, list[str]]]:
+    """Return the queries that each person worked on with predictions (assisted), or without."""
+    groups: dict[str, dict[str, list[str]]] = {}
+    for annotated in items:
+        for work in annotated.works:
+            groups.setdefault(work.group, {}).setdefault(name(known[work.person]), []).append(work.query)
+    return groups
 
 
 def _texts_by_person(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from interloq import InputError
 from interloq.data.corpus import draw
 from interloq.data.corpus.clean import NO_TIME
-from interloq.data.corpus.draw import draw_pairs, random_number, read_date
+from interloq.data.corpus.draw import draw_pairs, pair_number, read_date
 from interloq.data.corpus.times import SECOND
 from interloq.records import Pair
 
@@ -21,7 +22,7 @@ PAIRS = [Pair(f"p{i}", f"utterance {i}\n", f"reply\u2028 {i}", "t", time="2018-0
 
 def _smallest(pairs: list[Pair], n: int, seed: int) -> list[Pair]:
     """Return the n pairs with the smallest numbers, in their order."""
-    ordered = sorted(pairs, key=lambda pair: random_number(seed, pair.id, pair.utterance, pair.response))
+    ordered = sorted(pairs, key=lambda pair: pair_number(pair, seed))
     return [pair for pair in pairs if pair in ordered[:n]]
 
 
@@ -40,6 +41,16 @@ def test_the_order_of_the_log_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
         shuffled = Random(seed).sample(PAIRS, len(PAIRS))
         assert set(draw_pairs(shuffled, 50)) == first
     assert set(draw_pairs(PAIRS, 50, seed=1)) != first
+
+
+def test_ids_do_not_matter_because_they_may_be_line_numbers() -> None:
+    renamed = [replace(pair, id=str(i)) for i, pair in enumerate(reversed(PAIRS))]
+    assert {pair.response for pair in draw_pairs(renamed, 50)} == {pair.response for pair in draw_pairs(PAIRS, 50)}
+
+
+def test_draws_of_parts_give_the_draw_of_the_whole() -> None:
+    parts = [*draw_pairs(PAIRS[:1_000], 50), *draw_pairs(PAIRS[1_000:], 50)]
+    assert list(draw_pairs(parts, 50)) == list(draw_pairs(PAIRS, 50))
 
 
 def test_every_pair_is_drawn_equally_often() -> None:

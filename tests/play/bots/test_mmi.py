@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interloq import InputError, create
+from interloq import InterloqError, create
 from interloq.play.bot import ask_bot
 from interloq.play.bots.hugging_face import HuggingFace
 from interloq.play.bots.mmi import Mmi
@@ -73,5 +73,5 @@ def test_the_signature_names_both_models(folders: dict[str, Path]) -> None:
     ],
 )
 def test_what_cannot_be_ranked_is_refused(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InterloqError, match=message):
         create(text, kind="bot")
