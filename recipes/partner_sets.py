@@ -171,6 +171,7 @@ def publish(name: str, folder: Path, work: Path, *, more: Sequence[str] = (), li
         carried = {key: facts[key] for key in ("partners", "scheme", "openings", "exchanges")}
         rounded = [replace(score, value=None if score.value is None else round(score.value, 6)) for score in scores]
         _write(folder / SCORES, rounded, {"metric": scores[0].metric, "signature": signature, **carried})
+    save_partners(folder / MANIFEST, replace(known, published=hash_files(folder, published=True)))
 
 
 def _write(path: Path, records: Sequence[Any], facts: Mapping[str, Any]) -> None:

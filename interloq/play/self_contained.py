@@ -56,12 +56,12 @@ def place_bot(bot: B, folder: Path) -> B:
     return replace(bot, **placed) if placed else bot  # type: ignore[type-var]
 
 
-def hash_files(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file that the partners need, by its path in the folder."""
+def hash_files(folder: Path, *, published: bool = False) -> dict[str, str]:
+    """Return the SHA-256 of each file that the partners need, or of what is `published`, by its path in the folder."""
     hashes = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and name not in (MANIFEST, DIALOGUES, SCORES):
+        if path.is_file() and name != MANIFEST and (name in (DIALOGUES, SCORES)) == published:
             hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return hashes
 
