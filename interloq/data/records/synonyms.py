@@ -49,6 +49,7 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "system": ("model", "bot", "model_name", "system_name", "model_id"),
     },
 }  # fmt: skip
+FIELDS["prompts"] = FIELDS["samples"]  # samples that may have no reply yet
 
 
 EACH_ITS_OWN = ("dialogue", "id")  # `--map dialogue=id`: no two samples belong to one dialogue

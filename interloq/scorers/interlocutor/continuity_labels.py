@@ -7,7 +7,7 @@ is stored as the judge's rating with aspect `continued` and role `interlocutor`:
 any others. First turns answer nobody and are not samples; the paper's Table 3 agrees with that (turns per dialogue
 minus 2 is the ratio of its two classes). `openings` adds them. If a dialogue itself has such a rating, as chats do, it
 is the label of its last turn: a rating without a value means that a limit of turns ended the dialogue, and that turn is
-not a sample.
+not a sample. Without a rating, `Dialogue.ended_by` says whether the other person left, or the speaker took leave.
 """
 
 from __future__ import annotations
@@ -241,8 +241,15 @@ def label_turns(dialogue: Dialogue) -> Iterator[JudgedTurn]:
 
 
 def end_labels(dialogue: Dialogue) -> list[float | None]:
-    """Return the labels of the last turn that the dialogue itself has; None if a limit ended it."""
-    return [rating.value for rating in dialogue.ratings if rating.aspect == CONTINUED]
+    """Return the labels of the last turn that the dialogue itself has; None if nobody chose not to answer it.
+
+    That is so if a limit ended the dialogue, or the speaker of the last turn did.
+    """
+    labels = [rating.value for rating in dialogue.ratings if rating.aspect == CONTINUED]
+    if not labels and dialogue.ended_by and dialogue.turns:
+        who = dialogue.ended_by.partition(": ")[0]
+        labels.append(None if who == dialogue.turns[-1].speaker else 0.0)
+    return labels
 
 
 def find_rater(sample: Sample) -> str:
