@@ -252,6 +252,9 @@ def make_item(key: str, answers: list[Answer], selection: UtteranceSelection, dr
 
     Replies that differ only in case, punctuation or white space are one; a reply that repeats the utterance is none.
     """
+    if not answers[0].pair.utterance.strip():
+        dropped["empty_utterances"] += 1
+        return None
     distinct: dict[str, Pair] = {}
     gold = ""
     for answer in sorted(answers, key=lambda answer: _reply_number(answer.pair, selection.seed)):
@@ -270,12 +273,21 @@ def make_item(key: str, answers: list[Answer], selection: UtteranceSelection, dr
     if selection.rest == "references":
         references += [Reference(pair.response, source="human") for pair in rest]
     id = gold_pair.to or f"text-{fingerprint(key)}"
-    dialogue = (gold_pair.to and gold_pair.thread) or id  # without `to`, a thread may be a whole forum
-    ids = {name for answer in answers if answer.pair.to for name in (answer.pair.to, answer.pair.thread)}
+    dialogue = (gold_pair.to and gold_pair.thread) or id
     sample = Sample(id, gold_pair.utterance, human.response, references, HUMAN, dialogue=dialogue)
     if selection.rest != "candidates":
         rest = []
-    return Item(sample, tuple(replace(pair, to=id) for pair in rest), frozenset(ids - {""}))
+    return Item(sample, tuple(replace(pair, to=id) for pair in rest), _find_ids(answers))
+
+
+def _find_ids(answers: list[Answer]) -> frozenset[str]:
+    """Return the ids of an utterance's posts, and of the threads that begin with it: others may be whole forums."""
+    ids = set[str]()
+    for pair, _ in answers:
+        ids.add(pair.to)
+        if pair.to == f"{pair.thread}/0":
+            ids.add(pair.thread)
+    return frozenset(ids - {""})
 
 
 def _reply_number(pair: Pair, seed: int) -> tuple[int, str]:
