@@ -128,10 +128,10 @@ class Writer:
         return sums
 
     def _write_or_halve(
-        self, rows: list[list[int]], seeds: list[int], decoding: Decoding, *options: Any
+        self, rows: list[list[int]], seeds: list[int], decoding: Decoding, max_tokens: int, n: int, *options: Any
     ) -> list[list[ReplyCandidate] | Exception]:
         try:
-            return list(self._write(rows, seeds, decoding, *options))
+            return list(self._write(rows, seeds, decoding, max_tokens, n, *options))
         except torch.OutOfMemoryError as error:
             if len(rows) == 1:
                 return [
@@ -139,10 +139,10 @@ class Writer:
                 ]
         torch.cuda.empty_cache()
         half = len(rows) // 2
-        self.size = min(self.size, half * decoding.beams)  # later batches start smaller
+        self.size = min(self.size, half * max(n, decoding.beams))  # later batches start smaller
         return [
-            *self._write_or_halve(rows[:half], seeds[:half], decoding, *options),
-            *self._write_or_halve(rows[half:], seeds[half:], decoding, *options),
+            *self._write_or_halve(rows[:half], seeds[:half], decoding, max_tokens, n, *options),
+            *self._write_or_halve(rows[half:], seeds[half:], decoding, max_tokens, n, *options),
         ]
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
