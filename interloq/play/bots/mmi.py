@@ -49,7 +49,8 @@ class Mmi(Bot, name="mmi"):
         self.forward.check_candidates(self.candidates)
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
-        found = self._forward.candidates(dialogues, seeds, self.candidates)
+        forward: Any = self.forward
+        found = forward.candidates(dialogues, seeds, self.candidates)
         rows, contexts, texts = list[int](), list[Sequence[Turn]](), list[str]()
         for i, candidates in enumerate(found):
             for candidate in [] if isinstance(candidates, Exception) else candidates:
@@ -88,10 +89,6 @@ class Mmi(Bot, name="mmi"):
     def side_effect(self) -> str:
         """Return a text that names what it downloads."""
         return names_download(self.backward)
-
-    @property
-    def _forward(self) -> Any:
-        return self.forward
 
     def _score(self, dialogues: Sequence[Sequence[Turn]], replies: Sequence[str]) -> Sequence[float]:
         """Return log p(last turn | reply)."""
