@@ -105,9 +105,13 @@ class Mmi(Bot, name="mmi"):
 
     @cached_property
     def _backward(self) -> Any:
-        facts = Path(self.backward) / "model.json"
-        if not facts.is_file() or read_json(facts, hint="copy the folder again").get("kind") != SEQ2SEQ:
-            return HuggingFace(self.backward, device=getattr(self.forward, "device", "auto"))
-        from interloq.play.networks.model import load_backward
+        path, device = Path(self.backward) / "model.json", getattr(self.forward, "device", "auto")
+        facts = read_json(path, hint="copy the folder again") if path.is_file() else {}
+        if facts.get("kind") == SEQ2SEQ:
+            from interloq.play.networks.model import load_backward
 
-        return load_backward(self.backward, device=getattr(self.forward, "device", "auto"))
+            return load_backward(self.backward, device=device)
+        if facts.get("reverse") is False:
+            what = "the model predicts replies, not last turns"
+            raise InputError(what, hint="train it with --reverse", where=self.backward)
+        return HuggingFace(self.backward, device=device)
