@@ -129,7 +129,7 @@ def test_limits_draw_from_all_examples_and_keep_the_labels_even(tmp_path: Path) 
     all_examples = make(pairs, tmp_path / "all")
     limits = ExampleLimits(train_examples=41, dev_examples=10)
     limited = make(pairs, tmp_path / "limited", limits=limits)
-    for part, size in (("train", 40), ("dev", 10)):
+    for part, size in zip(PARTS, (40, 10), strict=True):
         positives, negatives = read(limited, part, 1), read(limited, part, 0)
         assert len(positives) == len(negatives) == size // 2
         assert as_sets(positives) < as_sets(read(all_examples, part, 1))
