@@ -98,6 +98,7 @@ def rank_file(
                 human=people,
                 partner_set=scored.partner_set,
                 survival=options.survival,
+                convergence=options.convergence,
             )
             rankings.rankings.append(ranking)
             step(1)
