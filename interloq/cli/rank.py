@@ -173,4 +173,4 @@ def _print_convergence(points: Sequence[ConvergencePoint]) -> None:
         estimate = point.agreement
         rows.append([f"{point.dialogues:,}", number_with_interval(estimate.value, estimate.ci)])
     columns = ["dialogues per system", "pairs of systems in the same order"]
-    print_table("would the ranking stay the same? rankings from different dialogues", columns, rows)
+    print_table("would the ranking stay the same?", columns, rows)
