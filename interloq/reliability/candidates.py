@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates for references, from an index or a log, without copies of the test items."""
+"""Candidates for references, from an index, a log or a language model, without copies of the test items."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from interloq.data.batched import batched
 from interloq.data.records.jsonl import Rejected, read_all
-from interloq.records import Pair, Reference, Sample
+from interloq.play.bot import as_bot
+from interloq.records import Pair, Reference, Sample, Turn
+from interloq.registry import create
 from interloq.reliability.augment import Request
+from interloq.reliability.own_candidates import SameQuery, Written
 from interloq.reliability.reliability_options import CandidateOptions
-from interloq.retrieve.extend import Finder, SearchTally, candidates, extend_signature, identify_index, read_ids
+from interloq.retrieve.extend import (
+    Finder,
+    SearchTally,
+    candidates,
+    extend_signature,
+    identify_index,
+    read_ids,
+    usable_replies,
+)
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Hit, Query
 from interloq.signature import Signature, file_fingerprint, fingerprint
@@ -22,30 +35,46 @@ BATCH = 1_024  # samples whose candidates are searched together
 
 
 def open_finder(
-    options: CandidateOptions, on_reject: Callable[[Rejected], None] | None = None
-) -> tuple[Finder, Signature]:
-    """Return what finds candidates, and its signature."""
+    options: CandidateOptions,
+    on_reject: Callable[[Rejected], None] | None = None,
+    *,
+    written: str | Path | None = None,
+) -> tuple[Finder | SameQuery | Written, Signature]:
+    """Return what finds candidates, and its signature; `written` is a file that keeps replies of a language model."""
     signed: dict[str, object] = {"k": options.k, "turns": options.turns, "near": options.near, "own": options.own}
     if options.exclude:
         signed["exclude"] = file_fingerprint(Path(options.exclude))
     if options.index:
         index = open_index(str(options.index))
         return index, extend_signature(index.retriever, identify_index(index), signed)
-    search = JaccardSearch(read_all(options.log, kind="pairs", on_reject=on_reject))
+    if options.llm:
+        bot = as_bot(create(options.llm, kind="bot"))
+        bot.try_out((Turn("Hello!"),))
+        facts = {"retriever": "llm", "bot": str(bot.signature()), "replies": options.replies}
+        return Written(bot, options.replies, written), Signature.of("extend", facts | signed)
+    pairs = read_all(options.log, kind="pairs", on_reject=on_reject)
     source = fingerprint(*sorted(file_fingerprint(Path(path)) for path in options.log))
+    if options.origin == "query":
+        finder = SameQuery(pairs, excluded=read_ids(options.exclude))
+        return finder, Signature.of("extend", {"retriever": "same-query", "sources": source} | signed)
+    search = JaccardSearch(pairs)
     facts = {"retriever": "jaccard", "pairs": len(search), "sources": source}
     return search, Signature.of("extend", facts | signed)
 
 
 def find_candidates(
-    samples: Iterable[Sample], finder: Finder, options: CandidateOptions, tally: SearchTally
+    samples: Iterable[Sample], finder: Finder | SameQuery | Written, options: CandidateOptions, tally: SearchTally
 ) -> Iterator[list[tuple[Sample, Request]]]:
     """Yield batches of samples, each with its query, references and candidates."""
-    batches = candidates(
-        samples, finder, k=options.k, turns=options.turns, near=options.near, own=options.own,
-        excluded=read_ids(options.exclude), tally=tally, batch=BATCH,
-    )  # fmt: skip
-    for batch in batches:
+    chosen: dict[str, Any] = {"k": options.k, "near": options.near, "own": options.own, "tally": tally}
+    chosen["excluded"] = read_ids(options.exclude)
+    if isinstance(finder, SameQuery | Written):
+        for some in batched(samples, BATCH):
+            hits = finder.find(some)
+            replies = [usable_replies(sample, own, **chosen) for sample, own in zip(some, hits, strict=True)]
+            yield list(zip(some, map(make_request, some, replies), strict=True))
+        return
+    for batch in candidates(samples, finder, turns=options.turns, batch=BATCH, **chosen):
         yield [(sample, make_request(sample, replies)) for sample, replies in batch]
 
 

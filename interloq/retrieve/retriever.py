@@ -77,6 +77,7 @@ class Retriever(Component, kind="retriever"):
     encoder: str = ""  # the transformer that encodes texts; empty: none, so that encoding is fast
     k1: float = 1.2  # constants of BM25, if it encodes texts as words
     b: float = 0.75
+    weighting: str = "bm25"  # of words; `cosine` is TF-IDF, in folders only
 
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Return unit vectors (zeros for a text without a vector) or counted words."""

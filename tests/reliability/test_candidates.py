@@ -56,7 +56,7 @@ def test_the_signature_names_the_log_and_the_options(folder: Path) -> None:
 
 def test_an_index_or_a_log_but_not_both() -> None:
     for wrong in ({}, {"index": "i", "log": ["l"]}):
-        with pytest.raises(InputError, match="candidates come from an index or a log"):
+        with pytest.raises(InputError, match="candidates come from an index, a log or a language model"):
             CandidateOptions(**wrong)  # type: ignore[arg-type]
 
 

