@@ -180,7 +180,7 @@ def test_numbers_of_examples_and_published_settings(log: Path, capsys: Captured)
     facts = json.loads(out)
     assert facts["examples"]["train"]["examples"] == 60
     assert "patience=0" in facts["signature"]
-    assert "examples for the dev part; 10,000 were asked for" in err
+    assert err.count("examples for the dev part; 10,000 were asked for") == 1
 
 
 # ---- mistakes --------------------------------------------------------------------------------------------------------
