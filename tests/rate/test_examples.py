@@ -139,6 +139,12 @@ def test_limits_draw_from_all_examples_and_keep_the_labels_even(tmp_path: Path) 
         make(pairs, tmp_path / "limited")
 
 
+@pytest.mark.parametrize("name", ["train_examples", "dev_examples"])
+def test_a_limit_of_one_example_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=rf"{name} must be 0 \(all\) or at least 2"):
+        ExampleLimits(**{name: 1})
+
+
 def test_a_limit_that_the_log_does_not_reach_changes_no_example(tmp_path: Path) -> None:
     pairs = log(7)
     data = [make(pairs, tmp_path / str(most), limits=ExampleLimits(train_examples=most)) for most in (0, 10**6)]
