@@ -88,6 +88,7 @@ def rank_file(
                 human=people,
                 partner_set=scored.partner_set,
                 survival=options.survival,
+                convergence=options.convergence,
             )
             rankings.rankings.append(replace(ranking, notes=(*ranking.notes, *notes)))
             step(1)

@@ -47,6 +47,9 @@ class RankOptions:
         False,
         "scores are probabilities of a reply (e.g. dcp): also print how long people would stay with each system",
     )
+    convergence: bool = option(
+        False, "also print how well two rankings agree that are made from different dialogues, by their number"
+    )
     aspect: str | None = option(
         None,
         "SCORES are samples or dialogues: rank by people's mean rating of this aspect, e.g. overall or continued",
