@@ -105,7 +105,8 @@ class Mmi(Bot, name="mmi"):
 
     @cached_property
     def _backward(self) -> Any:
-        path, device = Path(self.backward) / "model.json", getattr(self.forward, "device", "auto")
+        device: Any = getattr(self.forward, "device", "auto")
+        path = Path(self.backward) / "model.json"
         facts = read_json(path, hint="copy the folder again") if path.is_file() else {}
         if facts.get("kind") == SEQ2SEQ:
             from interloq.play.networks.model import load_backward
