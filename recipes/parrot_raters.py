@@ -33,6 +33,7 @@ from interloq.registry import create
 from interloq.statistics.resampling import percentile_interval
 from interloq.terminal.console import number_with_interval, print_table
 
+FOUND = "retrieved:"  # other references count as gold replies
 KINDS = ("parrot", "good", "random")
 RESAMPLES = 1000
 Floats = NDArray[np.float64]
@@ -47,7 +48,7 @@ def plusplus_samples(data: Path, most: int) -> list[Sample]:
         gold, good = item["positive_responses"][:2]
         other = items[(i + len(items) // 2) % len(items)]["positive_responses"][0]
         texts = dict(zip(KINDS, (item["context"][-1], good, other), strict=True))
-        references = [Reference(gold), *(Reference(text, source=kind) for kind, text in texts.items())]
+        references = [Reference(gold), *(Reference(text, source=f"{FOUND}{kind}") for kind, text in texts.items())]
         samples.append(Sample(f"{i}", item["context"], good, references))
     return samples
 
@@ -59,7 +60,7 @@ def mean_weights(rater: Rater, samples: Sequence[Sample]) -> dict[str, float]:
 
 
 def _weight(sample: Sample, source: str) -> float:
-    return next(reference.weight for reference in sample.references if reference.source == source)
+    return next(reference.weight for reference in sample.references if reference.source == f"{FOUND}{source}")
 
 
 def reply_weights(rater: Rater, rated: RatedSet) -> Floats:
@@ -69,7 +70,7 @@ def reply_weights(rater: Rater, rated: RatedSet) -> Floats:
 
 
 def _with_reply(sample: Sample) -> Sample:
-    return replace(sample, references=(*sample.references, Reference(sample.response, source="reply")))
+    return replace(sample, references=(*sample.references, Reference(sample.response, source=f"{FOUND}reply")))
 
 
 def correlate(weights: Sequence[Floats], human: Floats) -> list[str]:
