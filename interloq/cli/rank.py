@@ -36,6 +36,7 @@ EXAMPLES = """\
   interloq rank scores.jsonl --dialogues dialogues.jsonl --method bradley-terry --json
   interloq rank replies.jsonl --dialogues dialogues.jsonl --survival
   interloq rank rated-replies.jsonl --dialogues dialogues.jsonl --aspect continued --survival
+  interloq rank dialogues.jsonl --against en-v1
   interloq rank preferences.jsonl --method bradley-terry"""
 SCORES_HELP = "score files of samples from `interloq play samples`, or dialogues to score"
 

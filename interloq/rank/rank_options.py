@@ -23,6 +23,11 @@ class RankOptions:
         metavar="SPEC",
         shown="by each metric for which higher or lower is better; dialogues: judge(model='ready',aspect='dialogue')",
     )
+    against: str | Path | None = option(
+        None,
+        "rank the systems of these dialogues among the reference systems of a partner set, such as en-v1",
+        metavar="SET",
+    )
     method: Literal["mean", "bradley-terry"] = option(
         "mean", "mean over dialogues, or strength from wins on shared occasions"
     )

@@ -64,6 +64,11 @@ def conversations(folder: Path, n: int = 300) -> None:
     rows(folder / "log.jsonl", ({"id": f"d{i}", "turns": its} for i, its in enumerate(turns)))
 
 
+def openings(folder: Path) -> None:
+    repeated = [{"utterance": f"question {i % 300}", "response": f"reply {i}"} for i in range(900)]
+    rows(folder / "repeated.jsonl", repeated)
+
+
 def indexed(folder: Path) -> None:
     pairs(folder)
     samples(folder)
@@ -229,14 +234,17 @@ VERBS = (
     Verb("data from-label-studio", "data from-label-studio export.json -o rated.jsonl --keep-user-ids", annotated),
     Verb("data lines", "data lines replies.txt --contexts contexts.txt -o samples.jsonl", parts_of_lines),
     Verb("corpus build", "corpus build posts.jsonl -o corpus --workers 2 --block 1 --quiet", posts),
+    Verb("corpus pairs", "corpus pairs log.jsonl -o out.jsonl.gz --draw 900 --quiet", conversations),
+    Verb("corpus testset", "corpus testset repeated.jsonl -o out --same text --min-posts 2 --quiet", openings),
     Verb("corpus continuity", "corpus continuity log.jsonl -o out --keep-user-ids --by user", conversations,
          quick=True),
+    Verb("reply", "reply samples.jsonl --system a=eliza --system b=echo --n 3 --keep --seed 1 -o replies.jsonl --quiet",
+         samples, quick=True),
     Verb("play run", PLAY, lambda _: None, quick=True),
     Verb("play partners",
          "play partners --partner echo=echo --partner eliza=eliza --openings embedded:en -o partners.json",
          lambda _: None, once=True),
     Verb("play samples", "play samples talks.jsonl -o samples.jsonl --quiet", lambda _: None, (PLAY,)),
-    Verb("corpus pairs", "corpus pairs log.jsonl -o pairs.jsonl.gz --quiet", conversations),
     Verb("corpus ratings", "corpus ratings rated.jsonl -o out --keep-user-ids --by user", rated_talks),
     Verb("compare", "compare old.jsonl new.jsonl -m chrf -o comparison.json --markdown summary.md --quiet", versions),
     Verb("gate", "gate old.jsonl new.jsonl -m chrf --margin 0.5 -o verdict.json --junit gate.xml --quiet", versions),
@@ -272,6 +280,8 @@ VERBS = (
     Verb("reliability augment",
          "reliability augment samples.jsonl --model model --log pairs.jsonl -o out.jsonl --trials trials.jsonl "
          "--device cpu --quiet", queries, (f"{RELIABILITY} -o model {TINY}",)),
+    Verb("train bot",
+         f"train bot talks.jsonl -o out --kind vhred --dimensions 16 --vocabulary 60 --epochs 2 {TINY}", talks),
     Verb("train valid", f"train valid talks.jsonl -o out {SCORER}", talks),
     Verb("train adapt", f"train adapt pairs.jsonl --model bert -o out --epochs 2 --longest 16 {TINY}", topics),
     Verb("train encoder",
