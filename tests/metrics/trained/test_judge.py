@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from interloq import InputError, Sample, evaluate
+from interloq.cli.main import verb_parser
 from interloq.errors import SpecError
 from interloq.learn.ready import PACKAGED
 from interloq.metrics.trained.judge import Judge
@@ -68,6 +70,9 @@ def test_replies_in_a_language_that_the_network_does_not_know_are_unscored(
     assert (result.n, result.unscored) == (1, 1)
     (reason,) = result.reasons.values()
     assert reason.startswith("reply in Chinese, and judge's network knows English only; train your own: interloq train")
+    command = reason.partition("your own: ")[2].partition(", see")[0]
+    given = verb_parser("train", "judge").parse_args(shlex.split(command)[2:])
+    assert (given.scorer, given.output) == ("relevance", "judge"), "it does not start from the English judge"
     (note,) = result.notes
     assert (note.name, note.count) == ("language", 1), "the reply that is too short to tell"
     anyway = evaluate(Judge(model, any_language=True), samples)
