@@ -20,6 +20,7 @@ from torch.nn.utils import parametrize
 from interloq.errors import InputError
 from interloq.learn.settings import LowRank
 from interloq.learn.store import check_shapes
+from interloq.models.cpu_linear import release_pages
 
 if TYPE_CHECKING:  # every training imports this module, and trainings of our own networks need no transformers
     from interloq.models.cross_encoder import CrossEncoder
@@ -71,7 +72,9 @@ def merge(network: CrossEncoder) -> None:
     with torch.no_grad():
         for _, layer in _layers(network):
             if parametrize.is_parametrized(layer, "weight"):
+                pretrained = layer.parametrizations.weight.original.detach()
                 parametrize.remove_parametrizations(layer, "weight", leave_parametrized=True)
+                release_pages(pretrained)
     network.requires_grad_(True)
 
 

@@ -18,6 +18,7 @@ from interloq.learn.ready import scorer_folder
 from interloq.learn.start import files_of, load_trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
 from interloq.models.batches import number_distinct
+from interloq.models.cpu_linear import Precision, check_precision, speed_up
 from interloq.models.cross_encoder import TOKENS, CrossEncoder, Network, row_outputs
 from interloq.models.pretrained import Subwords
 from interloq.models.processes import pick_device
@@ -35,11 +36,13 @@ class RelevanceScorer:
         self.device = pick_device(device)
         self.network = network.to(self.device).eval()
         self.subwords, self.facts, self.tokens = subwords, facts, TOKENS[self.device.type]
+        self.padded = True
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Load a scorer from its folder."""
+    def load(cls, folder: str | Path, *, device: str = "auto", precision: Precision = "float32") -> Self:
+        """Load a scorer from its folder; `precision` is `int8` or `float32` (see cpu_linear.py)."""
         folder = scorer_folder(folder)
+        check_precision(precision, pick_device(device))
         facts, tensors = load_model(folder, kind=cls.kind)
         with reading_saved(folder):
             check_counts(facts["config"], "longest", "turns", "reply")
@@ -49,7 +52,10 @@ class RelevanceScorer:
                 raise foreign("the tokenizer", folder, "scorer")
             check_temperature(facts)
         network = load_trained_network(folder, facts, tensors, outputs=1)
-        return cls(network, subwords, facts, device)
+        scorer = cls(network, subwords, facts, device)
+        speed_up(scorer.network.encoder, precision)
+        scorer.padded = precision == "float32"  # sums over padding differ in the last digit, which may round otherwise
+        return scorer
 
     def signature(self) -> str:
         return signature_of(self.facts)
@@ -77,7 +83,7 @@ class RelevanceScorer:
         """Return the outputs [replies, width] of the network, or of its encoder, for each reply after its context."""
         pairs = self._last_turns(contexts, replies, turns)
         distinct, which = number_distinct(pairs)
-        outputs: Floats = row_outputs(self, self._read(distinct), self.subwords, network, width)
+        outputs: Floats = row_outputs(self, self._read(distinct), self.subwords, network, width, padded=self.padded)
         return outputs[which]
 
     def token_rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[tuple[NDArray[Any], ...]]:

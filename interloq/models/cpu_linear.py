@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linear layers for scoring on a CPU, computed by oneDNN: in float32, or with weights and inputs of 8 bits.
+
+torch multiplies float32 matrices by MKL, which is slow on AMD's processors. oneDNN, which torch contains too, uses all of
+their vector units, and is as fast as MKL on Intel's. Its results for a row do not depend on the other rows of a batch.
+
+With `int8`, the rows of a weight matrix are divided by the largest absolute value of each row, and each token's state by
+its own largest absolute value, and both are rounded to whole numbers from −127 to 127. Their products are summed without
+rounding. Weights take a quarter of the memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from interloq.errors import InputError
+
+Precision = Literal["float32", "int8"]
+ROWS = 64  # rows of the batches that oneDNN arranges weights for; it is as fast for other numbers
+LARGEST = 127
+TINY = 1e-12  # instead of a largest absolute value of 0
+PAGE = mmap.PAGESIZE
+
+
+class OneDnnLinear(torch.nn.Module):  # type: ignore[misc]
+    """A linear layer in float32; it cannot be trained, saved or moved to another device."""
+
+    def __init__(self, layer: torch.nn.Linear) -> None:
+        super().__init__()
+        self.bias = layer.bias
+        self.arranged = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), ROWS)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Return W x + b for each state x [..., inputs]."""
+        outputs: torch.Tensor = torch.ops.mkldnn._linear_pointwise(states, self.arranged, self.bias, "none", [], "")
+        return outputs
+
+
+class Int8Linear(torch.nn.Module):  # type: ignore[misc]
+    """A linear layer with weights and inputs of 8 bits; it cannot be trained or saved."""
+
+    def __init__(self, layer: torch.nn.Linear) -> None:
+        super().__init__()
+        self.bias = layer.bias
+        self.rounded, steps = _round(layer.weight.detach())
+        self.steps = steps.squeeze(1)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Return W x + b for each state x [..., inputs]."""
+        rounded, steps = _round(states.reshape(-1, states.shape[-1]))
+        outputs: torch.Tensor = torch._int_mm(rounded, self.rounded.t()).float()
+        outputs.mul_(steps).mul_(self.steps)
+        if self.bias is not None:
+            outputs.add_(self.bias)
+        return outputs.view(*states.shape[:-1], -1)
+
+
+def _round(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return rows of whole numbers, and the number that each row must be multiplied by [rows, 1]."""
+    steps = rows.abs().amax(dim=1, keepdim=True).clamp_min(TINY) / LARGEST
+    return (rows / steps).round_().to(torch.int8), steps
+
+
+def speed_up(network: torch.nn.Module, precision: Precision = "float32") -> None:
+    """Replace the linear layers of a network that only scores, one by one, so that few weights are held twice.
+
+    In float32, a network that is on a GPU or in another number type stays as it is, and so does any on a processor that
+    this was not measured on.
+    """
+    layer_type: type[OneDnnLinear | Int8Linear] = OneDnnLinear
+    if precision == "int8":
+        layer_type = Int8Linear
+    elif not (torch.backends.mkldnn.is_available() and "AVX" in torch.backends.cpu.get_cpu_capability()):
+        return
+    for name, layer in list(network.named_modules()):
+        if type(layer) is torch.nn.Linear and layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
+            network.set_submodule(name, layer_type(layer))
+            release_pages(layer.weight)
+
+
+def check_precision(precision: str, device: torch.device) -> None:
+    """Refuse an unknown precision, and int8 on a machine that would be slower or less exact with it."""
+    if precision not in ("float32", "int8"):
+        raise InputError(f"unknown precision {precision!r}", hint="precision is float32 or int8")
+    if precision == "int8" and device.type != "cpu":
+        raise InputError("precision int8 is for a CPU, and this network is on a GPU", hint="use float32")
+    if precision == "int8" and not torch.cpu._is_vnni_supported():
+        raise InputError("this processor has no instructions for 8-bit numbers (VNNI)", hint="use float32")
+
+
+def release_pages(weights: torch.Tensor) -> None:
+    """Give back the memory of weights that are not needed any more but belong to a file in memory that is.
+
+    safetensors maps a file into memory as a whole, and the embeddings keep it there.
+    """
+    first, last = -(-weights.data_ptr() // PAGE) * PAGE, (weights.data_ptr() + weights.nbytes) // PAGE * PAGE
+    if sys.platform == "linux" and first < last and _is_file(first, last):
+        libc = ctypes.CDLL(None)
+        libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), ctypes.c_int(mmap.MADV_DONTNEED))
+
+
+def _is_file(first: int, last: int) -> bool:
+    """Return whether these addresses belong to a safetensors file: other memory would be lost."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        addresses, *_, name = line.split(maxsplit=5)
+        start, _, end = addresses.partition("-")
+        if int(start, 16) <= first and last <= int(end, 16):
+            return name.endswith(".safetensors")
+    return False
