@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+from torch.nn.utils import parametrize
 
 from interloq.errors import InputError
 
@@ -70,6 +71,7 @@ def _round(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def speed_up(network: torch.nn.Module, precision: Precision = "float32") -> None:
     """Replace the linear layers of a network that only scores, one by one, so that few weights are held twice.
 
+    A layer's update, if it has one (see learn/low_rank.py), becomes part of the new layer's weights.
     In float32, a network that is on a GPU or in another number type stays as it is, and so does any on a processor that
     this was not measured on.
     """
@@ -78,10 +80,20 @@ def speed_up(network: torch.nn.Module, precision: Precision = "float32") -> None
         layer_type = Int8Linear
     elif not (torch.backends.mkldnn.is_available() and "AVX" in torch.backends.cpu.get_cpu_capability()):
         return
-    for name, layer in list(network.named_modules()):
-        if type(layer) is torch.nn.Linear and layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu":
+    names = [name for name, module in network.named_modules() if isinstance(module, torch.nn.Linear)]
+    for name in names:
+        layer = network.get_submodule(name)
+        stored = find_stored_weights(layer)
+        if stored.dtype == torch.float32 and stored.device.type == "cpu":
             network.set_submodule(name, layer_type(layer))
-            release_pages(layer.weight)
+            release_pages(stored)
+
+
+def find_stored_weights(layer: torch.nn.Module) -> torch.Tensor:
+    """Return the weights of a layer; if it has an update that is not merged, its weights without the update."""
+    if parametrize.is_parametrized(layer, "weight"):
+        return layer.parametrizations.weight.original.detach()
+    return layer.weight.detach()
 
 
 def check_precision(precision: str, device: torch.device) -> None:

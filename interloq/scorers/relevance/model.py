@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.files.opening import reading_saved
+from interloq.learn.low_rank import merge
 from interloq.learn.ready import scorer_folder
 from interloq.learn.start import files_of, load_trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
@@ -51,9 +52,10 @@ class RelevanceScorer:
             if subwords.signature() != facts["subwords"]:
                 raise foreign("the tokenizer", folder, "scorer")
             check_temperature(facts)
-        network = load_trained_network(folder, facts, tensors, outputs=1)
+        network = load_trained_network(folder, facts, tensors, outputs=1, merged=False)
         scorer = cls(network, subwords, facts, device)
         speed_up(scorer.network.encoder, precision)
+        merge(scorer.network)  # what is left, such as all layers on a GPU
         scorer.padded = precision == "float32"  # sums over padding differ in the last digit, which may round otherwise
         return scorer
 
