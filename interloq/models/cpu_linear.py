@@ -87,6 +87,8 @@ def speed_up(network: torch.nn.Module, precision: Precision = "float32") -> None
         if stored.dtype == torch.float32 and stored.device.type == "cpu":
             network.set_submodule(name, layer_type(layer))
             release_pages(stored)
+            del layer, stored
+            _trim_heap()
 
 
 def find_stored_weights(layer: torch.nn.Module) -> torch.Tensor:
@@ -113,8 +115,14 @@ def release_pages(weights: torch.Tensor) -> None:
     """
     first, last = -(-weights.data_ptr() // PAGE) * PAGE, (weights.data_ptr() + weights.nbytes) // PAGE * PAGE
     if sys.platform == "linux" and first < last and _is_file(first, last):
-        libc = ctypes.CDLL(None)
-        libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), ctypes.c_int(mmap.MADV_DONTNEED))
+        madvise = ctypes.CDLL(None).madvise
+        madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), ctypes.c_int(mmap.MADV_DONTNEED))
+
+
+def _trim_heap() -> None:
+    """Give back free memory between allocated blocks, which glibc keeps: new layers are smaller than the old ones."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(ctypes.c_size_t(0))
 
 
 def _is_file(first: int, last: int) -> bool:
