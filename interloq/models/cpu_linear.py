@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linear layers for scoring on a CPU, computed by oneDNN: in float32, or with weights and inputs of 8 bits.
 
-torch multiplies float32 matrices by MKL, which is slow on AMD's processors. oneDNN, which torch contains too, uses all of
-their vector units, and is as fast as MKL on Intel's. Its results for a row do not depend on the other rows of a batch.
+torch multiplies float32 matrices by MKL, which on AMD's processors is less than half as fast as oneDNN, which torch
+contains too. With oneDNN, the result for a row does not depend on the other rows of its batch.
 
-With `int8`, the rows of a weight matrix are divided by the largest absolute value of each row, and each token's state by
-its own largest absolute value, and both are rounded to whole numbers from −127 to 127. Their products are summed without
-rounding. Weights take a quarter of the memory.
+With `int8`, each row of a weight matrix and each token's state are divided by their largest absolute value and rounded to
+whole numbers from −127 to 127. Their products are summed exactly. Weights take a quarter of the memory.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from interloq.learn.calibrate import probabilities
 from interloq.learn.start import files_of, load_trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
 from interloq.models.batches import number_distinct
+from interloq.models.cpu_linear import speed_up
 from interloq.models.cross_encoder import TOKENS, CrossEncoder, row_outputs
 from interloq.models.pretrained import Subwords
 from interloq.models.processes import pick_device
@@ -45,7 +46,9 @@ class ContradictionScorer:
                 raise foreign("the tokenizer", folder, "scorer")
             check_temperature(facts)
         network = load_trained_network(folder, facts, tensors, outputs=1)
-        return cls(network, subwords, facts, device)
+        scorer = cls(network, subwords, facts, device)
+        speed_up(scorer.network.encoder)
+        return scorer
 
     def signature(self) -> str:
         parts = (weights_of(self.facts), str(self.facts["subwords"]), repr(self.facts["temperature"]))
