@@ -4,8 +4,8 @@
 torch multiplies float32 matrices by MKL, which on AMD's processors is less than half as fast as oneDNN, which torch
 contains too. With oneDNN, the result for a row does not depend on the other rows of its batch.
 
-With `int8`, each row of a weight matrix and each token's state are divided by their largest absolute value and rounded to
-whole numbers from −127 to 127. Their products are summed exactly. Weights take a quarter of the memory.
+With `int8`, each row of a weight matrix and each token's state are divided by their largest absolute value and rounded
+to whole numbers from −127 to 127. Their products are summed exactly. Weights take a quarter of the memory.
 """
 
 from __future__ import annotations
