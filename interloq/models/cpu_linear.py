@@ -71,13 +71,13 @@ def speed_up(network: torch.nn.Module, precision: Precision = "float32") -> None
     """Replace the linear layers of a network that only scores, one by one, so that few weights are held twice.
 
     A layer's update, if it has one (see learn/low_rank.py), becomes part of the new layer's weights.
-    In float32, a network that is on a GPU or in another number type stays as it is, and so does any on a processor that
-    this was not measured on.
+    In float32, a network that is on a GPU or in another number type stays as it is, and so does any if this torch or
+    processor lacks what is needed.
     """
     layer_type: type[OneDnnLinear | Int8Linear] = OneDnnLinear
     if precision == "int8":
         layer_type = Int8Linear
-    elif not (torch.backends.mkldnn.is_available() and "AVX" in torch.backends.cpu.get_cpu_capability()):
+    elif not _has_onednn():
         return
     names = [name for name, module in network.named_modules() if isinstance(module, torch.nn.Linear)]
     for name in names:
@@ -88,6 +88,13 @@ def speed_up(network: torch.nn.Module, precision: Precision = "float32") -> None
             release_pages(stored)
             del layer, stored
             _trim_heap()
+
+
+def _has_onednn() -> bool:
+    """Return whether torch has oneDNN's linear layers, which it does not promise to keep, and AVX to compute them."""
+    if not (torch.backends.mkldnn.is_available() and "AVX" in torch.backends.cpu.get_cpu_capability()):
+        return False
+    return all(hasattr(torch.ops.mkldnn, name) for name in ("_linear_pointwise", "_reorder_linear_weight"))
 
 
 def find_stored_weights(layer: torch.nn.Module) -> torch.Tensor:
