@@ -1,9 +1,10 @@
 """Speed and memory of the packaged judges on a processor, each way in fresh processes, in turns.
 
 The ways are float32 with torch's own linear layers, float32 as packaged, and `precision='int8'`. Contexts have one to
-four turns of the embedded log. Each way runs `--rounds` times, in turns with the others, so that other programs on the machine slow all of them alike. Medians are printed: replies per second of
-the clock and of the processor, the ratio to torch's own layers, seconds of the processor until the first score, imports
-included, and the peak memory of the process.
+four turns of the embedded log. Each way runs `--rounds` times, in turns with the others, so that other programs on
+the machine slow all of them alike. Medians are printed: replies per second of the clock and of the processor, the
+ratio to torch's own layers, seconds of the processor until the first score, imports included, and the peak memory of
+the process.
 """
 
 from __future__ import annotations
