@@ -31,10 +31,10 @@ def measure(name: str, way: str, replies: int) -> dict[str, float]:
     from relevance_ready import made
 
     from interloq.metrics.trained.judge import Judge
-    from interloq.scorers.relevance import model
+    from interloq.models import cpu_linear
 
     if not fast:
-        model.speed_up = lambda *_: None
+        cpu_linear._has_onednn = lambda: False
     samples, judge = made(replies), Judge(name, precision=precision)  # type: ignore[arg-type]
     judge.stats(samples[:1])
     first_answer = time.process_time()

@@ -41,7 +41,7 @@ def compare(name: str, sets: dict[str, RatedSet]) -> Iterator[list[str]]:
             f"{before:.4f}",
             f"{after:.4f}",
             f"{changes[-1]:+.4f}",
-            f"{spearmanr(*scores).statistic:.4f}",
+            f"{spearmanr(scores[0], scores[1]).statistic:.4f}",
             f"{np.abs(scores[0] - scores[1]).mean():.4f}",
         ]
     yield [name, "mean", "", "", "", f"{np.mean(changes):+.4f}", "", ""]

@@ -58,7 +58,7 @@ def test_with_8_bits_products_of_rounded_numbers_are_exact() -> None:
 @pytest.mark.parametrize("kind", [OneDnnLinear, Int8Linear])
 @torch.inference_mode()  # type: ignore[untyped-decorator]
 def test_a_row_does_not_depend_on_its_batch(kind: type[torch.nn.Module]) -> None:
-    layer, rows = kind(network()[0]), states(300, 48)  # type: ignore[call-arg]
+    layer, rows = kind(network()[0]), states(300, 48)
     together = layer(rows)
     for first, last in ((0, 1), (5, 12), (100, 300)):
         assert torch.equal(layer(rows[first:last]), together[first:last])
