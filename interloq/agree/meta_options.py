@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from interloq.options import (
     REQUIRED,
+    check_limits,
     direction_option,
     drop_own_replies_option,
     normalise_option,
@@ -50,6 +51,18 @@ class MetaOptions:
     drop_own_replies: bool = drop_own_replies_option()
     without: Sequence[str] = without_system_option()
     coefficients: Iterable[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterAgreementOptions:
+    """How a rater's weights are compared with people's ratings of the same references."""
+
+    aspect: str = option("overall", "with --compare: the aspect that people rated", metavar="NAME")
+    n_bootstrap: int = option(1000, "with --compare: resamples of contexts for intervals", flag="--bootstrap", least=0)
+    seed: int = option(0, "with --compare: seed of the resamples")
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,14 +122,16 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str, *, sort: st
     names = [name.capitalize() for name in table.coefficients]
     rows = []
     for row in table.rows:
-        estimates = [_estimate(row.with_mean[name]) for name in table.coefficients]
-        rows.append([row.metric, *estimates, _sizes(row.with_mean), str(row.unscored), SYSTEM_SCORES[row.system_score]])
+        estimates = [estimate_cell(row.with_mean[name]) for name in table.coefficients]
+        rows.append(
+            [row.metric, *estimates, size_cell(row.with_mean), str(row.unscored), SYSTEM_SCORES[row.system_score]]
+        )
     if table.human:
         halves, ceiling = table.human.split_half, table.human.ceiling
-        estimates = [_estimate(halves[name]) for name in table.coefficients]
-        rows.append(["people: half vs. half", *estimates, _sizes(halves), "", ""])
+        estimates = [estimate_cell(halves[name]) for name in table.coefficients]
+        rows.append(["people: half vs. half", *estimates, size_cell(halves), "", ""])
         ceilings = [number(ceiling[name].value) if name in ceiling else MISSING for name in table.coefficients]
-        rows.append([CEILING, *ceilings, _sizes(halves), "", ""])
+        rows.append([CEILING, *ceilings, size_cell(halves), "", ""])
     columns = ["metric", *names, "n", "unscored", "system score"]
     if table.by != "system":
         columns.pop()
@@ -137,7 +139,7 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str, *, sort: st
     title = f"{table.aspect}: correlation with the mean judgment, {level} (95 % interval, p adjusted by {adjust})"
     print_table(title, columns, rows)
     _print_users(table)
-    _print_annotators(table, names)
+    print_annotators(table, names)
     shown = [c for c in table.comparisons if coefficient in (c.coefficient, "all") and not math.isnan(c.difference)]
     _print_comparisons(shown, adjust)
     _print_facts(table)
@@ -157,7 +159,8 @@ def _print_users(table: MetaTable) -> None:
         print_table(title, ["metric", "coefficient", *parts, "users"], rows)
 
 
-def _print_annotators(table: MetaTable, names: Sequence[str]) -> None:
+def print_annotators(table: MetaTable, names: Sequence[str]) -> None:
+    """Print coefficients against single annotators, and of annotators against each other."""
     coefficients = table.coefficients
     rows = [[row.metric, *_spreads(row.with_annotators, coefficients)] for row in table.rows if row.with_annotators]
     if table.human and table.human.pairwise:
@@ -212,7 +215,8 @@ def _print_facts(table: MetaTable) -> None:
     print_signatures(table.signature)
 
 
-def _estimate(estimate: Estimate) -> str:
+def estimate_cell(estimate: Estimate) -> str:
+    """Return value, interval and p-value in one cell."""
     parts = [number(estimate.value), interval(estimate.ci)]
     if estimate.p_adjusted is not None:
         p = p_value(estimate.p_adjusted)
@@ -220,7 +224,8 @@ def _estimate(estimate: Estimate) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _sizes(estimates: Mapping[str, Estimate]) -> str:
+def size_cell(estimates: Mapping[str, Estimate]) -> str:
+    """Return the number of points, or the range if it differs between coefficients."""
     sizes = sorted({estimate.n for estimate in estimates.values()})
     return "–".join(str(n) for n in dict.fromkeys((sizes[0], sizes[-1])))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from interloq.cli.shared import arguments
@@ -30,6 +30,7 @@ EXAMPLES = """\
   interloq serve add study.db samples.jsonl --task rate --settings task.json
   interloq serve add study.db samples.jsonl --task compare --name pairs --scores scores.jsonl
   interloq serve add study.db samples.jsonl --task references --settings references.json
+  interloq serve add study.db extended.jsonl --task references-rating
   interloq serve add study.db --task chat --settings chat.json
   interloq serve invite study.db samples -n 5
   interloq serve run study.db
@@ -39,6 +40,7 @@ EXAMPLES = """\
   interloq serve invite study.db --admin --role viewer
   interloq serve export study.db samples -o rated.jsonl
   interloq serve export study.db samples --ratings -o ratings.csv
+  interloq serve export study.db extended --above 4 -o clean.jsonl
   interloq serve forget study.db 5f3c9a
   interloq serve backup study.db study-monday.db
   interloq serve restore study-monday.db study.db"""
@@ -201,13 +203,24 @@ def _export(args: argparse.Namespace) -> None:
     line = f"{args.output}: {count(facts['records'], facts['kind'].removesuffix('s'))}"
     if "new_ratings" in facts:
         line += f" with {count(facts['new_ratings'], 'new rating')}"
-        if not facts["new_ratings"]:
-            print_stderr("interloq: nobody has answered yet")
     if earlier := facts.get("earlier_ratings"):
         line += f" and {count(earlier, 'rating')} from before the study"
+    if references := facts.get("references"):
+        left_out = f"{references['dropped']:,} rated too low, {references['unrated']:,} not rated"
+        line += f" with {count(references['kept'], 'reference')} ({left_out})"
+        line += f"; {count(references['without_references'], 'sample')} without references"
+    if not facts.get("new_ratings", facts["kind"] != "ratings" or facts["records"]):
+        print_stderr("interloq: nobody has answered yet")
     if args.output == "-":
         return
-    _print(args, {"output": args.output, **facts}, [line])
+    _print(args, {"output": args.output, **facts}, [line, *_rater_lines(args.output, facts.get("scale", {}))])
+
+
+def _rater_lines(ratings: str, scales: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    """Yield how `interloq rate` uses ratings of references, by aspect."""
+    for aspect, (low, high) in scales.items():
+        rater = f"human(ratings={ratings!r},low={low:g},high={high:g},aspect={aspect!r})"
+        yield f'use them: interloq rate SAMPLES --rater "{rater}" -o rated.jsonl'
 
 
 def _forget(args: argparse.Namespace) -> None:

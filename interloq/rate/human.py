@@ -54,7 +54,7 @@ class Human(Rater, name="human"):
         rated = []
         for sample in samples:
             references = tuple(
-                self._set_weight(reference, self._weight(key, reference)) for key, reference in _items(sample)
+                self._set_weight(reference, self._weight(key, reference)) for key, reference in list_references(sample)
             )
             rated.append(replace(sample, references=references))
         return rated
@@ -63,7 +63,7 @@ class Human(Rater, name="human"):
         """Return the numbers of rated references, unrated gold replies and other unrated references."""
         counts = {"rated": 0, "unrated_gold": 0, "unrated": 0}
         for sample in samples:
-            for key, reference in _items(sample):
+            for key, reference in list_references(sample):
                 if self._weight(key, reference) is not None:
                     counts["rated"] += 1
                 elif self._is_gold(reference):
@@ -73,11 +73,11 @@ class Human(Rater, name="human"):
         return counts
 
     def find_judged(self, sample: Sample) -> list[bool]:
-        return [self._weight(key, reference) is not None for key, reference in _items(sample)]
+        return [self._weight(key, reference) is not None for key, reference in list_references(sample)]
 
     def find_used(self, sample: Sample) -> set[Key]:
         keys: set[Key] = set()
-        for (item, system), _ in _items(sample):
+        for (item, system), _ in list_references(sample):
             keys |= {(item, system), (item, "")}
         return keys & self._weights.keys()
 
@@ -134,12 +134,8 @@ class Human(Rater, name="human"):
             ) from error
 
 
-def _items(sample: Sample) -> list[tuple[Key, Reference]]:
-    return [((f"{sample.id}/{place}", sample.system), reference) for place, reference in enumerate(sample.references)]
-
-
-def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, float]:
-    """Return the weights by item and system; a rating without a system counts for the item of every system."""
+def read_votes(path: str, aspect: str) -> dict[Key, list[Rating]]:
+    """Return the ratings of references by item and system, without "not applicable"."""
     check_size(path, limit=MOST)
     votes: dict[Key, list[Rating]] = {}
     aspects = set()
@@ -148,23 +144,39 @@ def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, fl
         if rating.aspect == aspect and rating.value is not None:
             if not rating.item:
                 raise InputError("a rating has no item", hint="write <sample id>/<index of the reference>", where=path)
-            if not low <= rating.value <= high:
-                raise InputError(
-                    f"the rating {rating.value:g} of {rating.item!r} is outside {low:g} to {high:g}",
-                    hint="fix it, or set low and high to the scale people used",
-                    where=path,
-                )
             votes.setdefault((rating.item, rating.system), []).append(rating)
     if not votes:
         raise InputError(
             f"no usable rating of aspect {aspect!r}", hint=f"rated aspects: {', '.join(sorted(aspects))}", where=path
         )
+    return votes
+
+
+def votes_for(votes: Mapping[Key, list[Rating]], key: Key) -> list[Rating]:
+    """Return the ratings of a reference: a rating without a system counts for the item of every system."""
+    item, system = key
+    everyone = votes.get((item, ""), []) if system else []
+    return votes.get(key, []) + everyone
+
+
+def list_references(sample: Sample) -> list[tuple[Key, Reference]]:
+    """Return the references of a sample with their keys: `<sample id>/<index>` and the sample's system."""
+    return [((f"{sample.id}/{place}", sample.system), reference) for place, reference in enumerate(sample.references)]
+
+
+def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, float]:
+    votes = read_votes(path, aspect)
     weights = {}
-    for (item, system), own_votes in votes.items():
-        all_votes = own_votes
-        if system:
-            all_votes = own_votes + votes.get((item, ""), [])
-        weights[item, system] = 2 * (_mean(all_votes) - low) / (high - low) - 1
+    for key in votes:
+        own = votes_for(votes, key)
+        for rating in own:
+            if rating.value is not None and not low <= rating.value <= high:
+                raise InputError(
+                    f"the rating {rating.value:g} of {rating.item!r} is outside {low:g} to {high:g}",
+                    hint="fix it, or set low and high to the scale people used",
+                    where=path,
+                )
+        weights[key] = 2 * (_mean(own) - low) / (high - low) - 1
     return weights
 
 

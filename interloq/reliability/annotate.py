@@ -4,6 +4,9 @@
 A session offers one candidate after another, with the prediction before and after adding it. The person keeps it, edits
 it (a few times at most), abandons it, chooses another candidate instead, or goes to the next query. Every step is
 appended to a record at once; a session with the same record resumes where it stopped. Nothing is printed here.
+
+To find out whether predictions help, some people work without them, as in 5.4 of the paper. Of each two annotators, one
+drawn at random is in the group that sees no predictions; they are recorded all the same.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from interloq.data.files.appended import Appended
 from interloq.data.records.jsonl import record_line
 from interloq.errors import InputError, short_repr
 from interloq.records import Reference
-from interloq.reliability.augment import LIMIT, Request, SetPredictor
+from interloq.reliability.augment import LEAST, LIMIT, Request, SetPredictor
 from interloq.reliability.labels import NONE
 from interloq.signature import fingerprint
 
@@ -40,6 +43,13 @@ class DecisionStep:
     source: str = ""
     before: float | None = None
     after: float | None = None
+
+
+def refuse_without_rise(predicted: Mapping[str, float | None]) -> None:
+    """Refuse to keep a candidate whose prediction `after` is not above the one `before`; the first always is."""
+    before, after = predicted.get("before"), predicted.get("after")
+    if after is None or (before is not None and after <= before + LEAST):
+        raise InputError("the prediction does not rise with this candidate", hint="edit or abandon it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +169,8 @@ class Offer:
 class Session:
     """Annotation of queries (by id), with a record that is created or resumed; records of other queries are refused.
 
-    `model` predicts reliabilities, and `model.signature()` identifies it.
+    `model` predicts reliabilities, and `model.signature()` identifies it. `unassisted` is for a person to whom
+    predictions are not shown; to others, `must_rise` refuses candidates that do not raise the prediction.
     """
 
     def __init__(
@@ -170,11 +181,14 @@ class Session:
         *,
         attempts: int = ATTEMPTS,
         limit: int = LIMIT,
+        unassisted: bool = False,
+        must_rise: bool = False,
     ) -> None:
         for name, value, least in (("attempts", attempts, 0), ("limit", limit, 1)):
             if value < least:
                 raise InputError(f"{name} must be at least {least}, got {value}")
         self.model: SetPredictor = model
+        self.unassisted, self.must_rise = unassisted, must_rise and not unassisted
         self.options = {"attempts": attempts, "limit": limit}
         self.states = {id: start_query(request, **self.options) for id, request in requests.items()}
         self.steps: list[DecisionStep] = []
@@ -182,6 +196,7 @@ class Session:
         self._offer: Offer | None = None
         texts = chain.from_iterable((id, request.text()) for id, request in requests.items())
         run = {"model": model.signature(), "queries": fingerprint(*texts), **self.options}
+        run |= {name: True for name in ("unassisted", "must_rise") if getattr(self, name)}
         self._file = Appended(record, sync=0.0)
         try:
             self._resume(run)
@@ -239,6 +254,8 @@ class Session:
     def _decide(self, action: Action, candidate: Reference | None = None) -> None:
         offer = self._require_offer()
         shown = candidate or offer.candidate
+        if action == "keep" and self.must_rise:
+            refuse_without_rise(offer.numbers())
         step = DecisionStep(offer.query, action, shown.text, shown.source, **offer.numbers())
         state = apply_step(self.states[step.query], step, **self.options)
         self._file.add(record_line(step))  # recorded before it counts

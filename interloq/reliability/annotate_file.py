@@ -18,6 +18,8 @@ from interloq.reliability.annotate import Session
 from interloq.reliability.augment import Request
 from interloq.reliability.candidates import find_candidates, open_finder
 from interloq.reliability.model import Reliability
+from interloq.reliability.own_candidates import Written
+from interloq.reliability.ready_fit import ReadyFit, load_predictor
 from interloq.reliability.reliability_options import AnnotateOptions, CandidateOptions
 from interloq.retrieve.extend import SearchTally
 from interloq.signature import Signature
@@ -41,13 +43,14 @@ class Annotation:
     session: Session
     queries: Queries
     before: Mapping[str, Any]  # header of the samples
+    group: str  # of the annotator
 
     def write(self, output: str | Path) -> dict[str, Any]:
         """Write all samples with the references added so far, and return counts and the signature."""
         added, annotated = self.session.added(), []
         for sample, query in zip(self.queries.samples, self.queries.query, strict=True):
             annotated.append(replace(sample, references=(*sample.references, *added[query])))
-        facts = {"signature": self.queries.signature, "counts": self.counts()}
+        facts = {"signature": self.queries.signature, "counts": self.counts(), "group": self.group}
         write(output, annotated, kind="samples", **header_after(self.before, "annotated", facts))
         return facts
 
@@ -75,37 +78,48 @@ def annotation(
     reading: ReadOptions = READ_DEFAULTS,
 ) -> Iterator[Annotation]:
     """Annotate the samples of a file; every step is in `record`, from which the next session resumes."""
-    refuse_overwriting([record], [samples, options.model, *source.files])
-    model, limits = Reliability.from_options(options), {"attempts": options.attempts, "limit": options.limit}
-    queries = find_queries(reading.read(samples), model, source, **limits, on_reject=reading.on_reject)
-    with Session(model, queries.requests, record, **limits) as session:
-        yield Annotation(session, queries, header(samples))
+    written = f"{record}.replies" if source.llm else None
+    refuse_overwriting([record, *filter(None, [written])], [samples, options.model, *source.files])
+    model = load_predictor(options.model, options.encoder, options.device)
+    limits = {"attempts": options.attempts, "limit": options.limit}
+    queries = find_queries(reading.read(samples), model, source, **limits, on_reject=reading.on_reject, written=written)
+    unassisted = options.group == "unassisted"
+    with Session(
+        model, queries.requests, record, **limits, unassisted=unassisted, must_rise=options.must_rise
+    ) as session:
+        yield Annotation(session, queries, header(samples), options.group)
 
 
 def find_queries(
     samples: Iterable[Sample],
-    model: Reliability,
+    model: Reliability | ReadyFit,
     source: CandidateOptions,
     *,
     attempts: int,
     limit: int,
     on_reject: Callable[[Rejected], None] | None = None,
+    written: str | Path | None = None,
 ) -> Queries:
     """Return the queries of samples with their candidates, and the signature for annotating them.
 
-    A query is named after its first sample, with the system if another query has this id.
+    A query is named after its first sample, with the system if another query has this id. `written` is a file that
+    keeps the replies of a language model.
     """
-    finder, finder_signature = open_finder(source, on_reject)
+    finder, finder_signature = open_finder(source, on_reject, written=written)
     names: dict[Request, str] = {}
     requests: dict[str, Request] = {}
     all_samples, sample_queries = [], []
-    for sample, request in chain.from_iterable(find_candidates(samples, finder, source, SearchTally())):
-        if request not in names:
-            name = sample.id
-            if name in requests:
-                name = f"{sample.id} ({sample.system})"
-            names[request], requests[name] = name, request
-        all_samples.append(sample)
-        sample_queries.append(names[request])
+    try:
+        for sample, request in chain.from_iterable(find_candidates(samples, finder, source, SearchTally())):
+            if request not in names:
+                name = sample.id
+                if name in requests:
+                    name = f"{sample.id} ({sample.system})"
+                names[request], requests[name] = name, request
+            all_samples.append(sample)
+            sample_queries.append(names[request])
+    finally:
+        if isinstance(finder, Written):
+            finder.close()
     signed = finder_signature.with_parts({"model": model.signature(), "limit": limit, "attempts": attempts})
     return Queries(all_samples, sample_queries, requests, replace(signed, name="annotate"), model.warning())

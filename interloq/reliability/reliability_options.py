@@ -6,17 +6,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from interloq.errors import InputError
 from interloq.options import REQUIRED, Options, check_limits, device_option, option
 from interloq.reliability.settings import Coefficient
+from interloq.signature import fingerprint
+
+GROUPS = ("assisted", "unassisted")  # annotators with predictions, and without
 
 
 def check_minimum(minimum: float) -> None:
     """Refuse a reliability that no set can have."""
     if not -1 <= minimum <= 1:
         raise InputError(f"the minimum must be from -1 to 1, got {minimum}", hint="reliability is a correlation")
+
+
+def draw_group(number: int, seed: int) -> str:
+    """Return the group of an annotator, numbered from 1: of 1 and 2, 3 and 4, …, one at random is unassisted."""
+    pair, place = divmod(number - 1, 2)
+    return GROUPS[place ^ int(fingerprint(str(seed), str(pair)), 16) % 2]
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
@@ -57,6 +66,14 @@ class CandidateOptions:
 
     log: Sequence[str | Path] = option((), "pairs to search by Jaccard similarity", path=True, metavar="PAIRS")
     index: str | Path | None = option(None, "an index to search instead", path=True, metavar="INDEX")
+    llm: str | None = option(
+        None, "a bot that writes replies instead, such as endpoint(url='…',model='…')", metavar="BOT"
+    )
+    origin: Literal["log", "query", "index", "llm"] | None = option(
+        None, "with --log, query takes only replies to the same utterance; the others follow from what is named",
+        flag="--from",
+    )  # fmt: skip
+    replies: int = option(10, "with --llm: replies to ask for per query", least=1)
     k: int = option(100, "candidates per query", flag="-k", least=1)  # as in REAM# (Gao et al., 2021)
     turns: int = option(1, "last turns to search for", least=1)
     near: float = option(
@@ -68,8 +85,14 @@ class CandidateOptions:
     own: bool = option(True, "exclude candidates identical to the reply being judged", flag="--drop-own-replies")
 
     def __post_init__(self) -> None:
-        if bool(self.index) == bool(self.log):
-            raise InputError("candidates come from an index or a log", hint="give either an index or a log of pairs")
+        named = [name for name in ("log", "index", "llm") if getattr(self, name)]
+        if len(named) != 1:
+            what = "candidates come from an index, a log or a language model"
+            raise InputError(what, hint="give an index, a log of pairs, or a bot")
+        if self.origin is None:
+            object.__setattr__(self, "origin", named[0])
+        elif self.origin not in (named[0], *(["query"] if self.log else [])):
+            raise InputError(f"--from {self.origin} does not go with --{named[0]}", hint="name its source, or omit it")
         check_limits(self)
 
     @property
@@ -89,10 +112,32 @@ class AugmentOptions(ModelOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotateOptions(ModelOptions):
-    """How a person decides on references."""
+    """How a person decides on references; of each two annotators with numbers, one works without predictions."""
 
+    model: str | Path = option(
+        REQUIRED, "see interloq train reliability --help; ready shows how well references fit instead", path=True,
+        metavar="FOLDER",
+    )  # fmt: skip
     limit: int = option(10, "references per query", least=1)
     attempts: int = option(3, "edits per candidate", least=0)
+    must_rise: bool = option(False, "refuse to keep candidates that do not raise the prediction: edit or abandon them")
+    unassisted: bool = option(False, "hide the predictions")
+    annotator: int | None = option(
+        None, "number of the annotator, from 1: of each two, one drawn at random works without predictions", least=1
+    )
+    seed: int = option(0, "with --annotator: seed of the groups")
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        if self.unassisted and self.annotator:
+            raise InputError("--unassisted and --annotator exclude each other", hint="give one of them")
+
+    @property
+    def group(self) -> str:
+        """Return the annotator's group: assisted by predictions, or unassisted."""
+        if self.annotator:
+            return draw_group(self.annotator, self.seed)
+        return GROUPS[self.unassisted]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

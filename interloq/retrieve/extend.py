@@ -178,6 +178,23 @@ def candidates(
         yield [(sample, tuple(map(_reference, result.hits))) for sample, result in results]
 
 
+def usable_replies(
+    sample: Sample,
+    hits: Sequence[Hit],
+    *,
+    k: int,
+    near: float = 0.0,
+    own: bool = True,
+    excluded: Set[str] = frozenset(),
+    tally: SearchTally,
+) -> tuple[Reference, ...]:
+    """Return up to `k` of the replies found for a sample by other means: those that `extend` would add."""
+    known = {normalise_text(reference.text) for reference in sample.references}
+    result = _usable(hits, guard(sample, excluded=excluded, near=near, own=not own), frozenset(known), k)
+    tally.add(sample, result, k)
+    return tuple(map(_reference, result.hits))
+
+
 def identify_index(index: Any) -> dict[str, object]:
     """Return facts that identify the content of an index."""
     sources = [f"{name}\0{n}" for name, n in sorted(index.store.sources().items())]

@@ -57,8 +57,9 @@ class Pages:
         """Render an item with its questions, and the draft that was kept."""
         units = [assigned.shown["units"][i] for i in assigned.order]
         facts = {"assignment": assigned.id, "revision": draft[0], "draft": draft[1]}
+        template = "compare.html" if task.kind == "compare" else "rate.html"
         return self._page(
-            f"{task.kind}.html", task, visitor=visitor, context=assigned.shown["context"], units=units, facts=facts,
+            template, task, visitor=visitor, context=assigned.shown["context"], units=units, facts=facts,
             done=done, total=total,
         )  # fmt: skip
 

@@ -115,6 +115,7 @@ person = Table(
     Column("withdrawn", Float),
     Column("browser", String(64)),  # hash of the secret of the browser that the id of a platform belongs to
     Column("readmitted", Float),  # when an administrator let the person continue in another browser
+    Column("number", Integer),  # among the people of a task who are drawn into groups, from 1
     *_make_spending_columns(),
     UniqueConstraint("invitation_id", "participant"),
 )

@@ -106,12 +106,12 @@ class ServeOptions(Options):
 class TaskOptions:
     """Settings of a new task that take precedence over the settings in a file."""
 
-    kind: Literal["rate", "compare", "references", "chat"] | None = option(
+    kind: Literal["rate", "compare", "references", "references-rating", "chat"] | None = option(
         None, "what people do (default: from the settings)", flag="--task"
     )
     settings: str | Path | None = option(None, "JSON with questions, texts and checks", path=True, metavar="FILE")
     name: str | None = option(None, "name of the task (default: from the settings or the file)", metavar="NAME")
-    per_item: int | None = option(None, "annotators per item (default: 3; references: 1)")
+    per_item: int | None = option(None, "annotators per item (default: 3; references: 1; references-rating: 4)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +170,9 @@ class ExportOptions:
 
     alone: bool = option(False, "write ratings without the rated records", flag="--ratings")
     replies: bool = option(False, "write the bots' replies in chats as samples")
+    above: float | None = option(
+        None, "references-rating: write the samples with only the references whose mean rating is above X", metavar="X"
+    )
     secret: str | None = option(None, f"key that annotators' ids are hashed with {_KEY}", metavar="FILE|env:NAME")
 
 

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from interloq.rate.human import Human
 from interloq.rate.rate_file import Spool, rate_into
+from interloq.records import Turn
 from interloq.signature import Signature
 from tests.cli.made_runs import run_json
 from tests.made_pages import page_commands, run_code, run_commands
@@ -47,6 +48,21 @@ def extended(folder: Path) -> Path:
     ratings += [Rating(2 + i % 4, "x", item=f"c{i}/bot/2") for i in range(2, 50, 2)]
     write("ratings.jsonl", ratings, kind="ratings")
     return folder
+
+
+def test_weights_are_compared_with_people(extended: Path, capsys: Captured) -> None:
+    samples = [replace(sample, context=(Turn(f"how was {sample.id}"),)) for sample in load(extended / "extended.jsonl")]
+    write("extended.jsonl", samples, kind="samples")
+    facts = run_json(capsys, *RATE, "--compare", "ratings.jsonl", "--bootstrap", "50")
+    row = facts["agreement"]["table"]["rows"][0]
+    assert row["with_mean"]["pearson"]["value"] == pytest.approx(1)
+    assert list(facts["agreement"]["people"]) == ["x"]
+    assert main([*RATE, "--compare", "ratings.jsonl", "--bootstrap", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert "weights against" in shown
+    assert "not compared: " in shown
+    assert main([*RATE, "--compare", "ratings.jsonl", "--best", "1"]) == 2
+    assert "--compare needs all weights" in capsys.readouterr().err
 
 
 def test_weights_signature_and_counts(extended: Path, capsys: Captured) -> None:

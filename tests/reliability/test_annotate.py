@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from interloq import InputError, Reference
-from interloq.reliability.annotate import DecisionStep, QueryState, Session, apply_step, start_query
+from interloq.reliability.annotate import (
+    DecisionStep,
+    QueryState,
+    Session,
+    apply_step,
+    refuse_without_rise,
+    start_query,
+)
 from interloq.reliability.augment import Request
 from tests.reliability.made_predictor import MadePredictor
 
@@ -209,3 +216,26 @@ def test_bad_options(tmp_path: Path) -> None:
         session(tmp_path, attempts=-1)
     with pytest.raises(InputError, match="limit must be at least 1, got 0"):
         session(tmp_path, limit=0)
+
+
+def test_a_candidate_must_raise_the_prediction_if_asked(tmp_path: Path) -> None:
+    request = Request(("do you want tea ?",), (Reference("tea"),), (Reference("we so", source="retrieved:1"),))
+    with Session(MadePredictor(), {"q": request}, tmp_path / "record", must_rise=True) as session:
+        with pytest.raises(InputError, match="does not rise with this candidate; edit or abandon it"):
+            session.keep()
+        session.edit("we sip")
+        session.keep()
+        assert [reference.text for reference in session.added()["q"]] == ["we sip"]
+    refuse_without_rise({"before": None, "after": -0.5})  # the first reference
+    with pytest.raises(InputError, match="does not rise"):
+        refuse_without_rise({"before": 0.2, "after": 0.2})
+
+
+def test_without_predictions_everything_may_be_kept_and_predictions_are_recorded(tmp_path: Path) -> None:
+    request = Request(("do you want tea ?",), (Reference("tea"),), (Reference("we so", source="retrieved:1"),))
+    options: dict[str, Any] = {"must_rise": True, "unassisted": True}
+    with Session(MadePredictor(), {"q": request}, tmp_path / "record", **options) as session:
+        session.keep()
+        assert (session.steps[0].before, session.steps[0].after) == pytest.approx((0.1, 0.05))
+    with pytest.raises(InputError, match="unassisted"):
+        Session(MadePredictor(), {"q": request}, tmp_path / "record")

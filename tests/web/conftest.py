@@ -28,6 +28,7 @@ from interloq.web.access.visitors import Study
 from interloq.web.app import create_app
 from interloq.web.chat.chat_task import NO_LIMIT
 from interloq.web.database import Database, open_database
+from interloq.web.references.rating_task import make_rating_items
 from interloq.web.schema import METADATA
 from interloq.web.serve_options import ExportOptions
 from interloq.web.studies import tasks
@@ -201,9 +202,12 @@ def add_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AddRefere
 
 def store_task(study: Database, settings: StudyTask, records: Iterable[Sample | Dialogue]) -> Stored:
     """Add a task of kind rate or compare with these records."""
-    items = (compare_items if settings.kind == "compare" else rate_items)(records)
+    make_items: dict[str, Any] = {"compare": compare_items, "references-rating": make_rating_items}
+    items = make_items.get(settings.kind, rate_items)(records)
     with study.writing() as connection:
-        number = tasks.add_task(connection, settings, items, {"name": "test", "kind": items[0].hidden["kind"]})
+        number = tasks.add_task(
+            connection, settings, items, {"name": "test", "kind": items[0].hidden["kind"], "header": {}}
+        )
         return tasks.get_task(connection, number)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.extend import REASONS
 from interloq.cli.reliability import annotate as reliability_annotate
 from interloq.cli.shared import arguments
-from interloq.cli.shared.output import mark_incomplete, reading, stage_progress
+from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.errors import InputError, count
 from interloq.reliability.reliability_options import (
     AnnotateOptions,
@@ -31,6 +31,9 @@ EXAMPLES = """\
   interloq reliability augment samples.jsonl --model reliability --log pairs.jsonl -o augmented.jsonl
   interloq reliability augment samples.jsonl --model reliability --index index --limit 5 -o augmented.jsonl
   interloq reliability annotate samples.jsonl --model reliability --log pairs.jsonl -o annotated.jsonl
+  interloq reliability annotate samples.jsonl --model ready --log pairs.jsonl --annotator 2 -o annotated.jsonl
+  interloq reliability annotate samples.jsonl --model ready --from query --log candidates.jsonl -o annotated.jsonl
+  interloq reliability annotate samples.jsonl --model ready --llm "hf(model='model')" --replies 5 -o annotated.jsonl
   interloq reliability curve samples.jsonl -m bleu_star -m bleu --sizes 1,2,3,4,5"""
 LEVELS = {"query": "mean over queries", "all": "over all replies"}
 SHOWN = 10  # weakest sets in the table
@@ -48,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         arguments.add_samples(action)
         arguments.add_output(action, "the samples with further references")
         arguments.add_options(action, CandidateOptions)
+    add_limits(augmenting)
     reliability_annotate.add_arguments(annotating)
     for action, options in ((predicting, PredictOptions), (augmenting, AugmentOptions), (annotating, AnnotateOptions)):
         arguments.add_options(action, options)
@@ -129,7 +133,7 @@ def _augment(args: argparse.Namespace) -> None:
 
     source, options = arguments.make_options(CandidateOptions, args), arguments.make_options(AugmentOptions, args)
     progress = stage_progress(quiet=args.quiet)
-    with reading(args) as read_options:
+    with reading(args) as read_options, limit_spending(args):
         facts = augment_file(args.samples, args.output, source, options, reading=read_options, progress=progress)
     if args.json:
         print_json({"output": args.output, **facts})

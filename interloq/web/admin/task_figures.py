@@ -23,6 +23,7 @@ from interloq.web.admin.stop import Enough, count_wanted_items, look_at_metrics,
 from interloq.web.chat.chat_budget import Budget, cost_of
 from interloq.web.chat.conversations import Chat
 from interloq.web.messages import NONE, Message, Shown, headline, interval, message, number, section
+from interloq.web.references.rating_task import KIND as REFERENCES_RATING
 from interloq.web.studies.questions import Question, guesses
 from interloq.web.studies.tasks import Stored, workload
 
@@ -82,20 +83,29 @@ def figures(task: Collected, name: Pseudonyms) -> dict[str, Any]:
         headlines.append(reliability)
         sections.insert(0, outcomes)
     if aspects:
-        looked = (task.pages, aspects[0], *count_wanted_items(settings, task.pages, task.clusters))
-        enough, ordered = look_at_systems(*looked), look_at_metrics(*looked)
-        first = [_enough("enough", _by_aspect("enough", aspects), enough, settings.per_item)]
-        if ordered is not None:
-            title = _by_aspect("enough_metrics", aspects)
-            first.append(_enough("enough-metrics", title, ordered, settings.per_item, [message("metric_accuracy")]))
         agreed = {aspect: monitor.agreement(monitor.votes(task.pages, aspect), aspect) for aspect in aspects}
-        for question in questions:
-            first += _of_question(task, question, agreed[question.aspect])
-        state = message("settled" if enough.settled else "open")
-        progress = message("items_complete", done=enough.complete, items=enough.items)
-        headlines += [_alpha(agreed[aspects[0]]), headline("settled", message("ranking"), state, progress)]
-        sections = first + sections
+        headlines.append(_alpha(agreed[aspects[0]]))
+        answered = [section for question in questions for section in _of_question(task, question, agreed)]
+        if settings.kind != REFERENCES_RATING:  # whose references belong to no system
+            settled, enough = _look(task, aspects)
+            headlines.append(settled)
+            answered = enough + answered
+        sections = answered + sections
     return {"headlines": headlines, "sections": sections, **_describe_need(task)}
+
+
+def _look(task: Collected, aspects: Sequence[str]) -> tuple[dict[str, Shown], list[dict[str, Any]]]:
+    """Return a headline and sections that say whether the rankings by the first aspect are settled."""
+    settings = task.stored.settings
+    looked = (task.pages, aspects[0], *count_wanted_items(settings, task.pages, task.clusters))
+    enough, ordered = look_at_systems(*looked), look_at_metrics(*looked)
+    sections = [_enough("enough", _by_aspect("enough", aspects), enough, settings.per_item)]
+    if ordered is not None:
+        title = _by_aspect("enough_metrics", aspects)
+        sections.append(_enough("enough-metrics", title, ordered, settings.per_item, [message("metric_accuracy")]))
+    state = message("settled" if enough.settled else "open")
+    progress = message("items_complete", done=enough.complete, items=enough.items)
+    return headline("settled", message("ranking"), state, progress), sections
 
 
 def _by_aspect(key: str, aspects: Sequence[str]) -> Message:
@@ -182,9 +192,12 @@ def _more(enough: Enough) -> Message:
     return message("enough_more", n=more, pages=pages)
 
 
-def _of_question(task: Collected, question: Question, agreed: HumanRow | None) -> list[dict[str, Any]]:
+def _of_question(task: Collected, question: Question, agreed: Mapping[str, HumanRow | None]) -> list[dict[str, Any]]:
     aspect, votes = question.aspect, monitor.votes(task.pages, question.aspect)
-    sections = [_systems(question, monitor.systems(votes)), _agreement(agreed, aspect)]
+    names = message("system"), message("systems_by", aspect=aspect)
+    if task.stored.settings.kind == REFERENCES_RATING:
+        names = message("source"), message("sources_by", aspect=aspect)
+    sections = [_systems(question, monitor.systems(votes), *names), _agreement(agreed[aspect], aspect)]
     if scores := monitor.scores(task.pages):
         sections.append(_metrics(scores, votes, aspect))
     if gaps := monitor.chatter_gap(task.pages, aspect):
@@ -195,12 +208,13 @@ def _of_question(task: Collected, question: Question, agreed: HumanRow | None) -
     return sections
 
 
-def _systems(question: Question, systems: Sequence[SystemFigure]) -> dict[str, Any]:
+def _systems(question: Question, systems: Sequence[SystemFigure], name: Message, title: Message) -> dict[str, Any]:
+    """Return the figures of each system, or of the references from each source."""
     compared = question.control == "choice"
     low, high, mean_column = question.low, question.high, "mean"
     if compared:
         low, high, mean_column = 0.0, 1.0, "wins"
-    columns: list[Shown] = [message("system"), message(mean_column), message("interval_95"), "", message("answers")]
+    columns: list[Shown] = [name, message(mean_column), message("interval_95"), "", message("answers")]
     rows: list[list[Any]] = []
     for system in systems:
         mean, ci = system.mean, system.mean.ci_within(low, high)
@@ -218,8 +232,7 @@ def _systems(question: Question, systems: Sequence[SystemFigure]) -> dict[str, A
         text.append(message("strengths_are_log_odds"))
         if strengths[0].note:
             text.append(NOTES.get(strengths[0].note, strengths[0].note))
-    aspect = question.aspect
-    return section(f"systems-{aspect}", message("systems_by", aspect=aspect), text, columns, rows)
+    return section(f"systems-{question.aspect}", title, text, columns, rows)
 
 
 def _agreement(agreed: HumanRow | None, aspect: str) -> dict[str, Any]:

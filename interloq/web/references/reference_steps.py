@@ -13,15 +13,18 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from interloq.errors import InputError
+from interloq.learn.ready import READY
 from interloq.records import Reference
 from interloq.reliability.annotate import Action, DecisionStep, QueryState, apply_step, start_query
 from interloq.reliability.augment import Request
+from interloq.reliability.reliability_options import GROUPS
 from interloq.web.database import make_storable
 from interloq.web.references.references_task import KIND, ReferencesOptions, make_stored_request, references_options
-from interloq.web.schema import assignment, draft, item, step
+from interloq.web.schema import assignment, draft, invitation, item, step
+from interloq.web.schema import person as person_table
 from interloq.web.studies.questions import StudyTask
 from interloq.web.work.assign import note_work
 
@@ -49,6 +52,17 @@ class Work:
     request: Request
     steps: tuple[DecisionStep, ...]
     options: ReferencesOptions
+    group: str = GROUPS[0]
+
+    @property
+    def is_assisted(self) -> bool:
+        """Whether the person sees predictions."""
+        return self.group == GROUPS[0]
+
+    @property
+    def must_rise(self) -> bool:
+        """Whether the person can keep only candidates that raise the prediction."""
+        return self.options.must_rise and self.is_assisted
 
     @cached_property
     def state(self) -> QueryState:
@@ -78,6 +92,9 @@ class Work:
             "attempts": state.attempts,
             "room": self.options.limit - len(state.texts()),
             "finished": state.finished,
+            "assisted": self.is_assisted,
+            "must_rise": self.must_rise,
+            "fit": self.options.model == READY,
         }
 
 
@@ -86,8 +103,9 @@ def get_work(
 ) -> Work:
     """Return an item of this person; `lock` makes others wait until the transaction ends."""
     wanted = (
-        select(assignment, item.c.hidden)
+        select(assignment, item.c.hidden, person_table.c.number)
         .join(item, item.c.id == assignment.c.item_id)
+        .join(person_table, person_table.c.id == assignment.c.person_id)
         .where(assignment.c.id == assignment_id, assignment.c.person_id == person)
     )
     row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
@@ -97,12 +115,24 @@ def get_work(
 
 
 def load_work(connection: Connection, options: ReferencesOptions, row: Any) -> Work:
-    """Return the work on an assignment, from its row with the item's `hidden` part."""
+    """Return the work on an assignment, from its row with the item's `hidden` part and the person's number."""
     bodies = connection.execute(select(step.c.body).where(step.c.assignment_id == row.id).order_by(step.c.place))
     steps = tuple(DecisionStep(**body) for body in bodies.scalars())
     return Work(
-        row.id, row.person_id, row.item_id, row.hidden["query"], make_stored_request(row.hidden), steps, options
-    )
+        row.id, row.person_id, row.item_id, row.hidden["query"], make_stored_request(row.hidden), steps, options,
+        options.group(row.number),
+    )  # fmt: skip
+
+
+def number_person(connection: Connection, settings: StudyTask, task: int, person: int) -> None:
+    """Give a person the next number in the task, which decides on their group; numbers are never changed."""
+    if references_options(settings).predictions != "groups":
+        return
+    of_task = select(invitation.c.id).where(invitation.c.task_id == task)
+    last = select(func.max(person_table.c.number)).where(person_table.c.invitation_id.in_(of_task))
+    number = (connection.execute(last).scalar() or 0) + 1
+    unnumbered = (person_table.c.id == person) & person_table.c.number.is_(None)
+    connection.execute(update(person_table).where(unnumbered).values(number=number))
 
 
 def make_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionStep:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import ChainMap, OrderedDict
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 
 from interloq.errors import InputError, InterloqError
 from interloq.records import Reference
-from interloq.reliability.annotate import Action, Offer, ReliabilityEstimate, predict_offer
+from interloq.reliability.annotate import Action, Offer, ReliabilityEstimate, predict_offer, refuse_without_rise
 from interloq.trust import Trust, check_effects, names_download
 from interloq.web.access.people import Visitor
 from interloq.web.access.visitors import MOST_PLACES, Annotator, Place, Study, at_work
@@ -78,7 +78,7 @@ async def _run_in_thread(request: Request, work: Any, visitor: Visitor, wanted: 
 
 def _predict_offer(request: Request, visitor: Visitor, wanted: Place) -> dict[str, Any]:
     stored, work = _get_work(request.app.state.study, visitor, wanted)
-    if work.state.finished:
+    if work.state.finished or not work.is_assisted:
         return {"place": len(work.steps), "before": None, "with_each": [], "best": None}
     predicted = _predict(request, stored, work)
     each = list(map(estimate_to_json, predicted.with_each))
@@ -93,7 +93,7 @@ def _predict_offer(request: Request, visitor: Visitor, wanted: Place) -> dict[st
 def _predict_attempt(request: Request, visitor: Visitor, wanted: Attempt) -> dict[str, Any]:
     stored, work = _get_work(request.app.state.study, visitor, wanted)
     text = make_storable(wanted.text).strip()
-    if not text or text in work.state.texts():
+    if not text or text in work.state.texts() or not work.is_assisted:
         return {"place": len(work.steps), "after": None}
     return {"place": len(work.steps), "after": estimate_to_json(_predict(request, stored, work, text).after)}
 
@@ -106,8 +106,11 @@ def _take_step(request: Request, visitor: Visitor, decided: Decided) -> dict[str
     references.make_step(work, decided.place, decision)  # refused before anything is predicted
     predicted: Mapping[str, float | None] = {}
     if decided.place == len(work.steps):
-        with suppress(HTTPException):  # a decision is worth keeping without predictions
+        rule = work.must_rise and decided.action == "keep"
+        with nullcontext() if rule else suppress(HTTPException):  # others are worth keeping without predictions
             predicted = _predict(request, stored, work).numbers()
+        if rule:
+            refuse_without_rise(predicted)
     with study.database.writing() as connection:
         settings = at_work(connection, visitor).settings
         own = (connection, settings, visitor.person, decided.assignment)
@@ -167,11 +170,11 @@ class Predictors:
         return vectors
 
     def _model(self, stored: Stored, options: ReferencesOptions) -> Any:
-        from interloq.reliability.model import Reliability  # imports torch
+        from interloq.reliability.ready_fit import load_predictor  # imports torch
 
         key = (options.model, options.encoder, options.device, stored.source["model"])
         if key not in self._models:
-            model = Reliability.load(options.model, encoder=options.encoder or None, device=options.device)
+            model = load_predictor(options.model, options.encoder or None, options.device)
             _check_same(model.signature(), stored, options)
             self._models[key] = model
         return self._models[key]
@@ -182,14 +185,14 @@ def check_models(database: Database, trust: Trust = None, *, where: str = "the s
     with database.reading() as connection:
         tasks = [stored for stored in all_tasks(connection) if stored.settings.kind == KIND]
     for stored in tasks:
-        from interloq.reliability.model import saved_signature  # imports torch
+        from interloq.reliability.ready_fit import predictor_signature  # imports torch
 
         options = references_options(stored.settings)
         effects = {}
         if download := names_download(options.encoder):
             effects[stored.settings.name] = download
         check_effects(effects, where, trust)
-        _check_same(saved_signature(options.model, encoder=options.encoder or None), stored, options)
+        _check_same(predictor_signature(options.model, options.encoder or None), stored, options)
 
 
 def _check_same(signature: str, stored: Stored, options: ReferencesOptions) -> None:

@@ -11,19 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from interloq.data.records.jsonl import Rejected, to_json
 from interloq.data.records.parsers import PARSERS
 from interloq.errors import InputError, nearest, short_repr
+from interloq.learn.ready import READY
 from interloq.records import Reference, Sample
+from interloq.registry import create
 from interloq.reliability.annotate import ATTEMPTS, start_query
 from interloq.reliability.augment import LIMIT, Request
 from interloq.reliability.candidates import make_request
-from interloq.reliability.reliability_options import CandidateOptions
+from interloq.reliability.reliability_options import GROUPS, CandidateOptions, draw_group
 from interloq.retrieve.store_address import key_variable, names_server
 from interloq.signature import fingerprint
-from interloq.trust import Trust, check_trust, names_download
+from interloq.trust import Trust, check_trust, names_download, side_effect
 from interloq.web.studies.items import StudyItem, blind
 from interloq.web.studies.questions import StudyTask, is_number
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 KIND = "references"
 DEVICES = ("auto", "cpu", "cuda")
+PREDICTIONS = ("shown", "hidden", "groups")  # to everybody, to nobody, or to one of each two people
 MOST = 1_000  # candidates, references or edits
 
 
@@ -51,18 +54,26 @@ class ReferencesOptions:
     attempts: int = ATTEMPTS
     encoder: str = ""
     device: str = "auto"
+    llm: str = ""
+    origin: str = ""  # "from" in settings
+    replies: int = 10
+    predictions: str = PREDICTIONS[0]
+    must_rise: bool = False
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("k", 1), ("limit", 1), ("turns", 1), ("attempts", 0)):
+        for name, least in (("k", 1), ("limit", 1), ("turns", 1), ("attempts", 0), ("replies", 1), ("seed", 0)):
             value = getattr(self, name)
             if type(value) is not int or not least <= value <= MOST:
                 raise InputError(f"{name} must be a whole number from {least} to {MOST:,}, got {short_repr(value)}")
         if not is_number(self.near_duplicates) or not 0 <= self.near_duplicates <= 1:
             raise InputError(f"near_duplicates must be from 0 to 1, got {short_repr(self.near_duplicates)}")
-        if not isinstance(self.drop_own_replies, bool):
-            raise InputError(f"drop_own_replies must be true or false, got {short_repr(self.drop_own_replies)}")
-        if self.device not in DEVICES:
-            raise InputError(f"unknown device {short_repr(self.device)}{nearest(str(self.device), DEVICES)}")
+        for name in ("drop_own_replies", "must_rise"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} must be true or false, got {short_repr(getattr(self, name))}")
+        for name, known in (("device", DEVICES), ("predictions", PREDICTIONS)):
+            if (value := getattr(self, name)) not in known:
+                raise InputError(f"unknown {name} {short_repr(value)}{nearest(str(value), known)}")
 
     @property
     def rules(self) -> dict[str, int]:
@@ -72,18 +83,28 @@ class ReferencesOptions:
     @property
     def side_effect(self) -> str:
         """Text that names the server it searches and the encoder it downloads."""
-        return ", ".join(filter(None, (names_server(self.index, "contexts"), names_download(self.encoder))))
+        bot = side_effect(create(self.llm, kind="bot")) if self.llm else ""
+        return ", ".join(filter(None, (names_server(self.index, "contexts"), names_download(self.encoder), bot)))
 
     @property
     def key_variable(self) -> str:
         """The environment variable whose value it sends."""
+        if self.llm:
+            return str(getattr(create(self.llm, kind="bot"), "key_variable", ""))
         return key_variable(self.index)
+
+    def group(self, number: int | None) -> str:
+        """Return the group of a person with this number in the task."""
+        if self.predictions == "groups":
+            return draw_group(number or 1, self.seed)
+        return GROUPS[self.predictions == "hidden"]
 
     def source(self) -> CandidateOptions:
         """Return where candidates come from."""
         return CandidateOptions(
             index=self.index or None, log=self.log, k=self.k, turns=self.turns, near=self.near_duplicates,
-            own=not self.drop_own_replies, exclude=self.exclude or None,
+            own=not self.drop_own_replies, exclude=self.exclude or None, llm=self.llm or None,
+            origin=cast("Any", self.origin or None), replies=self.replies,
         )  # fmt: skip
 
     def absolute(self) -> ReferencesOptions:
@@ -96,7 +117,8 @@ class ReferencesOptions:
         if self.exclude:
             exclude = _absolute(self.exclude)
         log = tuple(map(_absolute, self.log))
-        return replace(self, model=_absolute(self.model), log=log, index=index, exclude=exclude, encoder=encoder)
+        model = self.model if self.model == READY else _absolute(self.model)
+        return replace(self, model=model, log=log, index=index, exclude=exclude, encoder=encoder)
 
 
 def _absolute(path: str) -> str:
@@ -106,6 +128,8 @@ def _absolute(path: str) -> str:
 def references_options(task: StudyTask) -> ReferencesOptions:
     """Return the options of a task of kind references; unknown or unsuitable options are refused."""
     known, given = [option.name for option in fields(ReferencesOptions)], dict(task.options)
+    if "from" in given:
+        given["origin"] = given.pop("from")
     for name in given:
         if name not in known:
             raise InputError(f"a task of kind {KIND!r} has no option {short_repr(name)}{nearest(str(name), known)}")
@@ -113,12 +137,12 @@ def references_options(task: StudyTask) -> ReferencesOptions:
         raise InputError(f"a task of kind {KIND!r} asks no questions", hint='remove "questions" from the settings')
     log = given.pop("log", ())
     given["log"] = tuple(log) if isinstance(log, list | tuple) else (log,)
-    for name in ("model", "index", "exclude", "encoder"):
+    for name in ("model", "index", "exclude", "encoder", "llm", "origin"):
         _check_path(name, given.get(name, ""))
     for path in given["log"]:
         _check_path("log", path)
     if not given.get("model"):
-        hint = 'add "options": {"model": "reliability", "log": ["pairs.jsonl"]}; see interloq train reliability'
+        hint = 'add "options": {"model": "ready", "log": ["pairs.jsonl"]}; see also interloq train reliability'
         raise InputError(f"a task of kind {KIND!r} needs a model", hint=hint)
     return ReferencesOptions(**given)
 
@@ -137,12 +161,12 @@ def prepare_references(
 ) -> tuple[StudyTask, list[StudyItem], dict[str, Any]]:
     """Return the task with absolute paths, its items, and facts to store with it, such as a warning."""
     from interloq.reliability.annotate_file import find_queries  # imports torch
-    from interloq.reliability.model import Reliability
+    from interloq.reliability.ready_fit import load_predictor
 
     options = references_options(task).absolute()
     check_trust({task.name: options}, "the settings", trust)
     source = options.source()
-    model = Reliability.load(options.model, encoder=options.encoder or None, device=options.device)
+    model = load_predictor(options.model, options.encoder or None, options.device)
     queries = find_queries(samples, model, source, **options.rules, on_reject=on_reject)
     facts = {
         "signature": asdict(queries.signature),

@@ -6,6 +6,7 @@ import { root } from './kept.js';
 import { find, notify, text } from './page.js';
 
 const form = find('new');
+let suggested = form.elements.per_item.value; // annotators per item, unless another number was entered
 
 async function send(create) {
   const body = new FormData(form);
@@ -48,12 +49,15 @@ function preview(found) {
 
 /** Show the fields of this kind of task; others are not sent. */
 function showKind() {
-  const chat = form.elements.kind.value === 'chat';
+  const { kind, per_item: perItem } = form.elements;
   for (const element of form.querySelectorAll('[data-only], [data-not]')) {
-    element.hidden = 'only' in element.dataset ? !chat : chat;
+    const { only, not } = element.dataset;
+    element.hidden = only ? only !== kind.value : not.split(' ').includes(kind.value);
     const inputs = element.matches('fieldset') ? [element] : element.querySelectorAll('input');
     inputs.forEach((input) => { input.disabled = element.hidden; });
   }
+  if (perItem.value === suggested) perItem.value = kind.value === 'references-rating' ? '4' : '3';
+  suggested = perItem.value;
 }
 
 form.elements.kind.addEventListener('change', showKind);

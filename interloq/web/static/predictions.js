@@ -7,9 +7,13 @@ const SOON = 300; // milliseconds after the last key, before a text is predicted
 const PATIENCE = 120_000; // milliseconds: the model may have to be loaded first
 
 export class Predictions {
-  /** `view` gives the state that the page shows and, while a text is being written, the text and why it cannot be used. */
-  constructor(view) {
+  /**
+   * `view` gives the state that the page shows and, while a text is being written, the text and why it cannot be used;
+   * `changed` is called after predictions were shown.
+   */
+  constructor(view, changed) {
     this.view = view;
+    this.changed = changed;
     this.offer = null; // for the candidates of this state
     this.attempt = null; // for the text that is being written
     this.timer = 0;
@@ -71,6 +75,7 @@ export class Predictions {
     if (!this.offer) find('before').textContent = text('ref_predicting');
     if (!after) find('after').textContent = written?.why ? '–' : text('ref_predicting');
     this.showBest();
+    this.changed();
   }
 
   showNone() {

@@ -16,7 +16,9 @@ const SEEN = `seen/${facts.assignment}`; // the state after the last step, for a
 const written = find('text');
 const draft = new Draft(facts.assignment, showSaved);
 const retry = new Retry(() => send());
-const predictions = new Predictions(view);
+const HIDDEN = { offer: null, ask() {}, show() {}, dropText() {}, tryTextSoon() {} }; // from people who see no predictions
+const LEAST = 1e-6; // smaller rises may be rounding
+const predictions = facts.assisted ? new Predictions(view, () => showDisabled()) : HIDDEN;
 let state = facts;
 let editing = false;
 let waiting = null; // the decision that is not stored yet
@@ -126,6 +128,19 @@ function decide(action, more = {}) {
   send();
 }
 
+/** Why the candidate cannot be kept; empty if it can. */
+function whyNotKeep() {
+  if (!state.must_rise) return '';
+  if (!predictions.offer) return text('ref_why_predicting');
+  const { before, with_each: [after] } = predictions.offer;
+  return before && after.mean <= before.mean + LEAST ? text('ref_why_not_rising') : '';
+}
+
+function keep() {
+  if (whyNotKeep()) say(whyNotKeep());
+  else decide('keep');
+}
+
 function next() {
   if (isBlocked()) return;
   if (state.references.some((one) => one.added)) decide('next');
@@ -172,7 +187,8 @@ function stored(action, found) {
 /** Buttons stay reachable: `aria-disabled` ones say why when they are used. */
 function showDisabled() {
   const closed = (id, now) => find(id).setAttribute('aria-disabled', String(Boolean(now)));
-  for (const id of ['keep', 'abandon', 'next', 'choose-best']) closed(id, waiting);
+  for (const id of ['abandon', 'next', 'choose-best']) closed(id, waiting);
+  closed('keep', waiting || whyNotKeep());
   closed('edit', waiting || !state.attempts);
   closed('use', waiting || why());
 }
@@ -187,7 +203,7 @@ function showSaved(saved, status) {
 
 // ---- start ----------------------------------------------------------------------------------------------------------
 
-const shortcuts = { k: () => decide('keep'), e: () => startEditing(), a: () => decide('abandon'), b: chooseBest, n: next };
+const shortcuts = { k: keep, e: () => startEditing(), a: () => decide('abandon'), b: chooseBest, n: next };
 
 function chooseBest() {
   const best = predictions.offer?.best;

@@ -249,7 +249,7 @@ def _is_possible(value: Any, column: Column[Any]) -> bool:
 def _check_units(hidden: Mapping[str, Any]) -> None:
     """Parse the records of an item as the export does; units of a chat have none."""
     kind = "samples" if hidden["kind"] == REFERENCES else hidden["kind"]
-    for unit in hidden["units"]:
+    for unit in (*hidden["units"], *hidden.get("samples", ())):
         record, id = unit["record"], unit["id"] + unit["system"]
         if record:
             PARSERS[kind](record, id)

@@ -23,14 +23,16 @@ from interloq.data.records.jsonl import header_after, write
 from interloq.data.records.parsers import PARSERS
 from interloq.data.records.tables import is_table, write_table
 from interloq.errors import InputError
-from interloq.records import INTERLOCUTOR, OUTSIDER, Dialogue, Preference, Rating, Reference, Sample
+from interloq.records import INTERLOCUTOR, OUTSIDER, Dialogue, Key, Preference, Rating, Reference, Sample
 from interloq.signature import file_fingerprint
 from interloq.web.access.people import raters
 from interloq.web.chat.chat_export import chat_dialogues, chat_samples
 from interloq.web.database import open_database
+from interloq.web.references.rating_task import KIND as REFERENCES_RATING
+from interloq.web.references.rating_task import find_good_references, list_rated_keys
 from interloq.web.references.reference_steps import Work, load_work
 from interloq.web.references.references_task import parse_stored_sample, references_options
-from interloq.web.schema import answer, assignment, item
+from interloq.web.schema import answer, assignment, item, person
 from interloq.web.serve_options import EXPORT_DEFAULTS, ExportOptions
 from interloq.web.studies.forget import note_export
 from interloq.web.studies.items import list_compared_ids
@@ -38,6 +40,7 @@ from interloq.web.studies.questions import export_answer, guesses, is_rated_by_i
 from interloq.web.studies.tasks import Stored, find_task, get_task
 from interloq.web.work.answers import PLACES
 
+RATED = ("rate", REFERENCES_RATING)  # kinds of tasks with ratings
 SQLITE_PARTS = ("wal", "shm")  # files beside an open study
 
 
@@ -58,12 +61,17 @@ class Answer:
     time: float
 
     @property
-    def rated_system(self) -> str:
-        """The system that the answer is about; empty if it is about a dialogue of several systems as a whole."""
+    def rated(self) -> list[Key]:
+        """The items that the answer is about, with their systems: several if references have the same text.
+
+        The system is empty if the answer is about a dialogue of several systems as a whole.
+        """
+        if "places" in self.unit:
+            return list_rated_keys(self.unit)
         several = len(set(self.unit["record"].get("systems", {}).values())) > 1
         if self.system or several:
-            return self.system
-        return str(self.unit["system"])
+            return [(self.unit["id"], self.system)]
+        return [(self.unit["id"], str(self.unit["system"]))]
 
 
 def answers(connection: Connection, task: int) -> Iterator[Answer]:
@@ -90,10 +98,11 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
 
 
 def ratings(connection: Connection, stored: Stored, name: Pseudonyms) -> Iterator[Rating]:
-    """Yield ratings on their own, one per answer."""
+    """Yield ratings on their own, one per answer and rated item."""
     role, name_rater = _describe_raters(stored, name)
     for vote in answers(connection, stored.id):
-        yield Rating(vote.value, name_rater(vote.rater), vote.aspect, role, vote.unit["id"], vote.rated_system)
+        for rated_item, system in vote.rated:
+            yield Rating(vote.value, name_rater(vote.rater), vote.aspect, role, rated_item, system)
 
 
 def _describe_raters(stored: Stored, name: Pseudonyms) -> tuple[str, Callable[[str], str]]:
@@ -146,29 +155,59 @@ def export_task(
     CSV and TSV are long tables of ratings.
     """
     alone, replies = options.alone, options.replies
-    if (alone and stored.settings.kind != "rate") or (replies and stored.settings.kind != "chat"):
-        what = "ratings on their own" if alone else "single replies"
-        raise InputError(f"a task of kind {stored.settings.kind!r} cannot be exported as {what}")
+    _check_suitable(stored.settings.kind, options)
+    if options.above is not None:
+        return _export_good_references(connection, stored, output, options.above)
     if is_table(output):
         return _export_table(connection, stored, output, name)
     if stored.settings.kind == "references":
         return export_references(connection, stored, output, name)
     kind, records = _records(connection, stored, name, alone=alone, replies=replies)
     facts: dict[str, Any] = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": HASHED}
-    counts: dict[str, int] = {}
+    counts: dict[str, Any] = {}
     if stored.settings.kind == "rate" and not alone:
         new = sum(1 for _ in answers(connection, stored.id))
         all_ratings = sum(len(record.ratings) for record in records)
         # without answers, a file looks rated all the same
         counts = {"new_ratings": new, "earlier_ratings": all_ratings - new}
         facts |= counts
+    if stored.settings.kind == REFERENCES_RATING:
+        counts = {"scale": {question.aspect: [question.low, question.high] for question in stored.settings.questions}}
+        facts |= counts
     if stored.settings.kind == "chat" or stored.source.get("users") == HASHED:
         facts["users"] = HASHED  # speakers too, so that other verbs do not hash them again
     return {"kind": kind, "records": write(output, records, kind=kind, **facts), **counts}
 
 
+def _check_suitable(kind: str, options: ExportOptions) -> None:
+    wanted = {
+        "ratings on their own": options.alone and kind not in RATED,
+        "single replies": options.replies and kind != "chat",
+        "samples with good references": options.above is not None and kind != REFERENCES_RATING,
+    }
+    for what, is_unsuitable in wanted.items():
+        if is_unsuitable:
+            raise InputError(f"a task of kind {kind!r} cannot be exported as {what}")
+
+
+def _export_good_references(connection: Connection, stored: Stored, output: str | Path, above: float) -> dict[str, Any]:
+    """Write the samples with only the references that people rated above a threshold by the first question."""
+    aspect = stored.settings.questions[0].aspect
+    values: dict[Key, list[float]] = {}
+    for vote in answers(connection, stored.id):
+        if vote.aspect == aspect and vote.value is not None:
+            for key in vote.rated:
+                values.setdefault(key, []).append(vote.value)
+    shown = (item.c.task_id == stored.id) & item.c.correct.is_(None)
+    hidden_parts = connection.execute(select(item.c.hidden).where(shown)).scalars().all()
+    samples, counts = find_good_references(hidden_parts, values, above)
+    facts = {"task": stored.settings.name, "aspect": aspect, "above": above, "counts": counts}
+    written = write(output, samples, kind="samples", **header_after(stored.source["header"], "filtered", facts))
+    return {"kind": "samples", "records": written, "references": counts}
+
+
 def _export_table(connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms) -> dict[str, Any]:
-    if stored.settings.kind != "rate":
+    if stored.settings.kind not in RATED:
         raise InputError(f"no ratings in a task of kind {stored.settings.kind!r}", hint="name a .jsonl file")
     columns = ("item", "system", "rater", "aspect", "role", "value", "time", "reason")
     rows = []
@@ -176,7 +215,8 @@ def _export_table(connection: Connection, stored: Stored, output: str | Path, na
     for vote in answers(connection, stored.id):
         time = datetime.fromtimestamp(vote.time, UTC).isoformat(timespec="seconds")
         rater = name_rater(vote.rater)
-        rows.append((vote.unit["id"], vote.rated_system, rater, vote.aspect, role, vote.value, time, vote.reason))
+        for rated_item, system in vote.rated:
+            rows.append((rated_item, system, rater, vote.aspect, role, vote.value, time, vote.reason))
     write_table(output, columns, rows)
     return {"kind": "ratings", "records": len(rows)}
 
@@ -190,7 +230,7 @@ def _records(
         return "dialogues", chat_dialogues(connection, stored, name)
     if stored.settings.kind == "compare":
         return "preferences", preferences(connection, stored.id, name)
-    if alone:
+    if alone or stored.settings.kind == REFERENCES_RATING:
         return "ratings", ratings(connection, stored, name)
     records: dict[tuple[str, str], Sample | Dialogue] = {}
     shown = (item.c.task_id == stored.id) & item.c.correct.is_(None)
@@ -232,6 +272,7 @@ def export_references(connection: Connection, stored: Stored, output: str | Path
         "counts": _counts(items, stored, len(samples)),
         "task": stored.settings.name,
         "annotators": _texts_by_person(items, raters(connection), name),
+        "groups": _queries_by_group(items, raters(connection), name),
     }
     written = write(output, samples, kind="samples", **header_after(stored.source["header"], "annotated", facts))
     return {"kind": "samples", "records": written}
@@ -241,7 +282,8 @@ def read_annotated_items(connection: Connection, stored: Stored) -> list[Annotat
     """Return the items of a task with all steps so far, in the order of the file."""
     options = references_options(stored.settings)
     rows: dict[int, list[Any]] = {}
-    wanted = select(assignment, item.c.hidden).join(item, item.c.id == assignment.c.item_id)
+    wanted = select(assignment, item.c.hidden, person.c.number).join(item, item.c.id == assignment.c.item_id)
+    wanted = wanted.join(person, person.c.id == assignment.c.person_id)
     for row in connection.execute(wanted.where(assignment.c.task_id == stored.id).order_by(assignment.c.id)):
         rows.setdefault(row.item_id, []).append(row)
     all_items = select(item.c.id, item.c.hidden).where(item.c.task_id == stored.id).order_by(item.c.place)
@@ -276,6 +318,17 @@ def _counts(items: Sequence[Annotated], stored: Stored, samples: int) -> dict[st
         counts["added"] += len(annotated.added)
         counts["edited"] += sum(reference.source == "human" for reference in annotated.added)
     return dict(counts)
+
+
+def _queries_by_group(
+    items: Iterable[Annotated], known: Mapping[int, str], name: Pseudonyms
+) -> dict[str, dict[str, list[str]]]:
+    """Return the queries that each person worked on with predictions (assisted), or without."""
+    groups: dict[str, dict[str, list[str]]] = {}
+    for annotated in items:
+        for work in annotated.works:
+            groups.setdefault(work.group, {}).setdefault(name(known[work.person]), []).append(work.query)
+    return groups
 
 
 def _texts_by_person(

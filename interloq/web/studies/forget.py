@@ -99,7 +99,8 @@ def find_copied_items(connection: Connection, person: int) -> dict[str, list[int
         return copies
     others = select(item.c.id, item.c.hidden, task.c.name).join(task, task.c.id == item.c.task_id)
     for row in connection.execute(others.where(task.c.kind != "chat").order_by(item.c.id)):
-        if any(_is_copy(unit, conversations) for unit in row.hidden.get("units", ())):
+        records = (*row.hidden.get("units", ()), *row.hidden.get("samples", ()))
+        if any(_is_copy(unit, conversations) for unit in records):
             copies.setdefault(row.name, []).append(row.id)
     return copies
 

@@ -23,7 +23,7 @@ from interloq.records import Dialogue, Sample
 from interloq.web.messages import LANGUAGES, texts
 from interloq.web.studies.items import SPEAKERS, speakers, system_of
 
-Kind = Literal["rate", "compare", "references", "chat"]
+Kind = Literal["rate", "compare", "references", "references-rating", "chat"]
 Ranked = Literal["systems", "metrics"]
 Control = Literal["likert", "slider", "choice"]
 MOST_STEPS = 11  # of a Likert scale

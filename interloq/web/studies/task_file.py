@@ -34,6 +34,8 @@ from interloq.web.chat.chat_bots import check_chat
 from interloq.web.chat.chat_task import chat_items
 from interloq.web.database import open_database
 from interloq.web.messages import LANGUAGES, texts
+from interloq.web.references.rating_task import KIND as REFERENCES_RATING
+from interloq.web.references.rating_task import PER_ITEM, make_rating_items
 from interloq.web.references.references_task import prepare_references
 from interloq.web.serve_options import TASK_FILE_DEFAULTS, TaskFileOptions, TaskOptions
 from interloq.web.studies.items import StudyItem, compare_items, rate_items, with_scores
@@ -76,6 +78,10 @@ def read_settings(path: str | Path | None, *, default_name: str = "", **options:
         task = from_json(value)
         if task.kind == "rate":
             task = with_guesses(task)
+        if task.kind == REFERENCES_RATING and task.options:
+            raise InputError(f"a task of kind {task.kind!r} has no options, got {short_repr(dict(task.options))}")
+        if task.kind == REFERENCES_RATING and task.stop_when_settled:
+            raise InputError(f"a task of kind {task.kind!r} ranks nothing", hint="remove stop_when_settled")
         return TaskSettings(task, tuple(_checks(checks, task)))
     except InputError as error:
         raise InputError(error.what, hint=error.hint, where=str(path or "")) from error
@@ -98,6 +104,9 @@ def _defaults(kind: object, language: object) -> dict[str, Any]:
     t = texts(language)
     if kind == "compare":
         return {"questions": [{"text": t["ask_compare"], "control": "choice", "reason": True}]}
+    if kind == REFERENCES_RATING:
+        asked = {"text": t["ask_reference"], "labels": [t["reference_low"], t["reference_high"]]}
+        return {"questions": [asked], "per_item": PER_ITEM}
     return {"questions": [{"text": t["ask_rate"], "labels": [t["scale_low"], t["scale_high"]]}]}
 
 
@@ -171,7 +180,7 @@ class PreparedTask:
         task = self.settings.task
         if task.kind == "compare":
             return len(self.items) * len(task.questions)
-        if task.kind == "rate":
+        if task.kind in ("rate", REFERENCES_RATING):
             return sum(len(item.shown["units"]) for item in self.items) * len(task.questions)
         return None
 
@@ -202,10 +211,14 @@ def prepare_file(
     if settings.task.kind == "references":
         source["header"] = header(path)
         return _prepare_references(records, settings, source, options, reading)
+    if settings.task.kind == REFERENCES_RATING:
+        source["header"] = header(path)
     if (first_object(path) or {}).get("users") == HASHED:
         source["users"] = HASHED
     items = _items(records, settings.task, together=not options.alone)
     if options.scores is not None:
+        if settings.task.kind == REFERENCES_RATING:
+            raise InputError("scores are of replies, not of references", hint="omit the scores")
         checked = ScoredSamples(record for record in records if isinstance(record, Sample))
         scored = reading.read_beside([options.scores], kind="scores")
         items = with_scores(items, checked.check(scored, options.scores))
@@ -262,7 +275,18 @@ def _items(records: Iterable[Sample | Dialogue], task: StudyTask, *, together: b
             mark_bots=not guesses(task).human,
             by_interlocutor=is_rated_by_interlocutor(task),
         )
+    if task.kind == REFERENCES_RATING:
+        return make_rating_items(_check_are_samples(records), together=together)
     raise InputError(f"a task of kind {task.kind!r} is not made from samples or dialogues")
+
+
+def _check_are_samples(records: Iterable[Sample | Dialogue]) -> list[Sample]:
+    samples = []
+    for record in records:
+        if isinstance(record, Dialogue):
+            raise InputError("dialogues have no references to rate", hint="give samples: interloq play samples")
+        samples.append(record)
+    return samples
 
 
 def _checks(given: object, task: StudyTask) -> Iterable[StudyItem]:

@@ -128,6 +128,7 @@ def _page(connection: Connection, state: Any, visitor: Visitor, task: int) -> Ca
         return partial(pages.done, settings, visitor, done)
     draft = answers.get_draft(connection, assigned.id)
     if settings.kind == "references":
+        references.number_person(connection, settings, task, visitor.person)
         work = references.get_work(connection, settings, visitor.person, assigned.id)
         return partial(pages.references, settings, visitor, assigned, work, draft, done, total)
     if settings.kind != "chat":

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Sample, load, write
+from interloq import Reference, Sample, load, write
 from interloq.cli.main import main
+from interloq.data.records.jsonl import header
 from interloq.records import Pair
 from tests.cli.made_runs import run_json
 from tests.reliability.made_predictor import MadePredictor, use
@@ -87,3 +88,31 @@ def test_pipes_are_refused(made: MadePredictor, capsys: Captured, which: int) ->
     command[which] = "-"
     assert main(command) == 2
     assert "annotation needs files, not a pipe" in capsys.readouterr().err
+
+
+def test_an_annotator_of_the_other_group_sees_no_predictions(
+    made: MadePredictor, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    groups = []
+    for number in ("1", "2"):
+        answers(monkeypatch, "b", "k", "q")
+        output = f"out-{number}.jsonl"
+        assert main([*ANNOTATE[:-1], output, "--annotator", number, "--must-rise"]) == 1
+        groups.append(header(output)["annotated"][0]["group"])
+        shown = capsys.readouterr().err
+        assert ("reliability:" in shown) == ("[b]est" in shown) == (groups[-1] == "assisted")
+        texts = [reference.text for reference in load(output)[0].references]
+        assert texts == (["tea", "milk"] if groups[-1] == "assisted" else ["tea", "we so"])
+    assert sorted(groups) == ["assisted", "unassisted"]
+
+
+def test_candidates_of_a_bot_cost_no_more_than_allowed(
+    made: MadePredictor, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    llm = [*ANNOTATE[:5], "--llm", "echo", "--replies", "2", "-o", "out.jsonl"]
+    answers(monkeypatch, "k")
+    assert main(llm) == 0
+    assert load("out.jsonl")[0].references[1] == Reference("do you want tea ?", 1, "retrieved:llm/0")
+    assert Path("out.jsonl.record.replies").exists()
+    assert main([*llm, "--max-calls", "0"]) == 0  # nothing is asked for again
+    capsys.readouterr()
