@@ -26,10 +26,13 @@ def number_distinct(items: Sequence[Any], *, sort: bool = False) -> tuple[list[A
     return distinct, np.array([numbers[item] for item in items], dtype=np.int64)
 
 
-def make_batches(lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator | None) -> list[Ints]:
+def make_batches(
+    lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator | None, padded: bool = True
+) -> list[Ints]:
     """Split examples into batches of at most `size` examples and at most `tokens` tokens, padding included.
 
-    With `rng`, examples and batches are in random order; without it, everything is sorted by length.
+    With `rng`, examples and batches are in random order; without it, everything is sorted by length. If they may not be
+    padded, only examples of equal length share a batch.
     """
     order, pool = np.arange(len(lengths)), max(1, len(lengths))
     if rng is not None:
@@ -38,7 +41,8 @@ def make_batches(lengths: Ints, *, size: int, tokens: int, rng: np.random.Genera
     for start in range(0, len(order), pool):
         part = order[start : start + pool]
         part = part[np.argsort(lengths[part], kind="stable")]
-        batches += _cut(part, lengths[part], size, tokens)
+        for batch in _cut(part, lengths[part], size, tokens):
+            batches += [batch] if padded else np.split(batch, np.flatnonzero(np.diff(lengths[batch])) + 1)
     if rng is None:
         return batches
     return [batches[i] for i in rng.permutation(len(batches))]

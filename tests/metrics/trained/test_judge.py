@@ -19,7 +19,13 @@ from tests.metrics.made_contracts import COSINE, Contract
 
 CONTRACTS = {
     "judge": Contract(
-        COSINE, variants=["judge(model='rated',aspect='natural')", "judge(model='ready')"], required="model='rated'"
+        COSINE,
+        variants=[
+            "judge(model='rated',aspect='natural')",
+            "judge(model='ready')",
+            "judge(model='ready',precision='int8')",
+        ],
+        required="model='rated'",
     ),
 }
 
@@ -87,6 +93,17 @@ def test_the_judge_of_the_package() -> None:
     for aspect in ("overall", "relevant", "natural", "engaging", "dialogue"):
         found = scores(Judge("ready", aspect=aspect), samples)
         assert found[0] == max(found)
+
+
+def test_with_8_bits_scores_are_near_and_do_not_depend_on_the_batch() -> None:
+    samples = rated(40, seed=3)
+    exact, rounded = (np.array(scores(Judge("ready", precision=name), samples)) for name in ("float32", "int8"))
+    assert 0 < np.abs(exact - rounded).max() < 0.1
+    assert np.corrcoef(exact, rounded)[0, 1] > 0.99
+    singly = [scores(Judge("ready", precision="int8"), [sample])[0] for sample in samples]
+    assert singly == pytest.approx(rounded.tolist(), abs=1e-12)
+    signatures = [evaluate(Judge("ready", precision=name), samples).signature for name in ("float32", "int8")]
+    assert signatures[0] != signatures[1]
 
 
 def test_replies_it_was_trained_on_are_noted(model: str) -> None:
