@@ -5,6 +5,9 @@ it. Ours is the cleaning stage of a build: lines are cut into shards, cleaned, a
 in one process per core (including the time to start the processes). The benchmark checks that both keep the same posts
 with the same texts. Posts are generated: words with Zipf frequencies and the URLs, names, emoji, repeats, copies, short
 and foreign posts of a social network. `--json` prints JSON.
+
+`corpus pairs --draw` is compared with a reservoir in a plain loop, and with pandas, which reads the whole file. Each
+runs in a process of its own: seconds, and the most memory it used.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ import os
 import platform
 import random
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -138,33 +143,113 @@ def measured(lines: list[str], cleaning: Cleaning, repeats: int) -> dict[str, fl
     return {name: len(lines) / second for name, second in seconds.items()}
 
 
+DRAWS = {
+    "plain reservoir": """
+import json, random
+rng, drawn = random.Random(0), []
+with open(source, encoding="utf-8") as file:
+    for i, line in enumerate(file):
+        pair = json.loads(line)
+        if i < n:
+            drawn.append(pair)
+        elif (place := rng.randrange(i + 1)) < n:
+            drawn[place] = pair
+with open(target, "w", encoding="utf-8") as file:
+    file.writelines(json.dumps(pair, ensure_ascii=False) + chr(10) for pair in drawn)
+""",
+    "pandas": """
+import pandas
+drawn = pandas.read_json(source, lines=True, dtype=False, convert_dates=False).sample(n, random_state=0)
+drawn.to_json(target, orient="records", lines=True, force_ascii=False)
+""",
+    "interloq": """
+from interloq.retrieve.corpus_pairs import PairOptions, pairs_file
+pairs_file(source, target, PairOptions(draw=n))
+""",
+}
+MEASURED = """
+import resource, sys, time
+source, target, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
+start = time.perf_counter()
+{code}
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def made_pairs(path: Path, n: int) -> None:
+    """Generated pairs of nine words each."""
+    rng = random.Random(0)
+    words = ["".join(rng.choices(SYLLABLES, k=rng.choice((1, 1, 2, 2, 3)))) for _ in range(5_000)]
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(n):
+            utterance, response = " ".join(rng.choices(words, k=9)), " ".join(rng.choices(words, k=9))
+            pair = {"id": f"r{i}", "utterance": utterance, "response": response, "to": f"p{i}", "thread": f"p{i}"}
+            file.write(json.dumps(pair) + "\n")
+
+
+def draws(pairs: int, n: int, repeats: int) -> dict[str, dict[str, float]]:
+    """Seconds and MiB of each way to draw n pairs."""
+    found: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        source, target = Path(place) / "pairs.jsonl", Path(place) / "drawn.jsonl"
+        made_pairs(source, pairs)
+        for name, code in DRAWS.items():
+            arguments = [sys.executable, "-c", MEASURED.format(code=code), str(source), str(target), str(n)]
+            runs = []
+            for _ in range(repeats):
+                shown = subprocess.run(arguments, check=True, capture_output=True, text=True).stdout  # noqa: S603
+                runs.append([float(value) for value in shown.split()])
+            records = sum(b'"utterance"' in line for line in target.read_bytes().splitlines())
+            if records != n:
+                raise SystemExit(f"{name} drew {records} pairs")
+            found[name] = {"seconds": min(run[0] for run in runs), "MiB": max(run[1] for run in runs)}
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--posts", type=int, default=1_000_000)
     parser.add_argument("--language-posts", type=int, default=200_000, help="posts for language identification")
+    parser.add_argument("--pairs", type=int, default=1_000_000, help="pairs to draw from")
+    parser.add_argument("--draw", type=int, default=10_000, help="pairs to draw")
+    parser.add_argument("--only", choices=("clean", "draw"), help="one of the two comparisons")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    lines = made_posts(args.posts)
-    figures: dict[str, Any] = {
-        "without language identification": measured(lines, Cleaning(scripts=("Latin",)), args.repeats),
-        "with language identification": measured(lines[: args.language_posts], Cleaning(lang="en"), args.repeats),
-    }
-    for found in list(figures.values()):
-        plain = found["plain loop"]
-        found |= {f"ratio of {name}": rate / plain for name, rate in list(found.items()) if name != "plain loop"}
     processor = platform.processor() or platform.machine()
-    figures["machine"] = f"{processor}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    figures: dict[str, Any] = {
+        "machine": f"{processor}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "cleaning": cleaning_figures(args) if args.only != "draw" else {},
+        "drawing": draws(args.pairs, args.draw, args.repeats) if args.only != "clean" else {},
+    }
     print(json.dumps(figures, indent=2) if args.json else report(figures, args))
 
 
+def cleaning_figures(args: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """Posts per second with and without language identification, and ratios to the plain loop."""
+    lines = made_posts(args.posts)
+    figures = {
+        "without language identification": measured(lines, Cleaning(scripts=("Latin",)), args.repeats),
+        "with language identification": measured(lines[: args.language_posts], Cleaning(lang="en"), args.repeats),
+    }
+    for found in figures.values():
+        plain = found["plain loop"]
+        found |= {f"ratio of {name}": rate / plain for name, rate in list(found.items()) if name != "plain loop"}
+    return figures
+
+
 def report(figures: dict[str, Any], args: argparse.Namespace) -> str:
-    lines = [f"{args.posts} posts ({args.language_posts} with language identification); {figures['machine']}"]
-    for title, found in figures.items():
-        if title != "machine":
-            lines.append(title)
-            lines += [f"  {name:<32} {value:12,.0f} posts/s" for name, value in found.items() if "ratio" not in name]
-            lines += [f"  {name:<32} {value:12.1f} ×" for name, value in found.items() if "ratio" in name]
+    lines = [figures["machine"]]
+    if figures["cleaning"]:
+        lines.append(f"{args.posts} posts ({args.language_posts} with language identification)")
+    for title, found in figures["cleaning"].items():
+        lines.append(title)
+        lines += [f"  {name:<32} {value:12,.0f} posts/s" for name, value in found.items() if "ratio" not in name]
+        lines += [f"  {name:<32} {value:12.1f} ×" for name, value in found.items() if "ratio" in name]
+    if figures["drawing"]:
+        lines.append(f"{args.draw} of {args.pairs} pairs")
+    for name, found in figures["drawing"].items():
+        lines.append(f"  {name:<32} {found['seconds']:12.1f} s {found['MiB']:12,.0f} MiB")
     return "\n".join(lines)
 
 

@@ -20,7 +20,7 @@ MOVED = {
     "interloq.arena.settle": "interloq.rank.settle",
     "interloq.cli.shared.installation": "interloq.cli.doctor",
     "interloq.data.convert_file": "interloq.data.records.convert_file",
-    "interloq.data.corpus.pairs_file": "interloq.data.corpus.dialogues",
+    "interloq.data.corpus.pairs_file": "interloq.retrieve.corpus_pairs",
     "interloq.data.line_files": "interloq.data.records.line_files",
     "interloq.data.merge_file": "interloq.data.records.merge_file",
     "interloq.data.tokenize": "interloq.data.text.tokenize",

@@ -69,10 +69,15 @@ def count(n: int, singular: str, plural: str = "") -> str:
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
+def find_nearest(word: str, known: Iterable[str]) -> str:
+    """Return the most similar known word; empty if none is similar."""
+    return next(iter(difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.5)), "")
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'bleu'?`, or the list of known words if none is similar."""
     names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    close = find_nearest(word, names)
     if close:
-        return f"; did you mean {close[0]!r}?"
+        return f"; did you mean {close!r}?"
     return f"; known: {', '.join(names)}" if names else ""

@@ -152,8 +152,9 @@ class Dialogue:
     """A whole conversation; `systems` maps a speaker to its system.
 
     The first `given` turns were given to the speakers, not written by them. `failure` says what went wrong, if anything
-    did: `a: timed out at turn 5`. Dialogues of different systems with the same `occasion` (a topic, a person) are
-    compared with each other. `fields` are as in a sample.
+    did: `a: timed out at turn 5`. `ended_by` says who ended the dialogue and why, if a speaker did: `a: said goodbye`.
+    Dialogues of different systems with the same `occasion` (a topic, a person) are compared with each other. `fields`
+    are as in a sample.
     """
 
     id: str
@@ -163,6 +164,7 @@ class Dialogue:
     given: int = 0
     failure: str = ""
     occasion: str = ""
+    ended_by: str = ""
     fields: Further = field(default_factory=dict)
 
     def __init__(
@@ -174,6 +176,7 @@ class Dialogue:
         given: int = 0,
         failure: str = "",
         occasion: str = "",
+        ended_by: str = "",
         fields: Further | None = None,
     ) -> None:
         object.__setattr__(self, "id", id)
@@ -185,6 +188,7 @@ class Dialogue:
         object.__setattr__(self, "given", given)
         object.__setattr__(self, "failure", failure)
         object.__setattr__(self, "occasion", occasion)
+        object.__setattr__(self, "ended_by", ended_by)
         object.__setattr__(self, "fields", _further(fields, Dialogue))
 
 

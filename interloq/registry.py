@@ -53,6 +53,7 @@ class Component:
     places: ClassVar[tuple[str, ...]] = ()  # fields that name a file, folder or server: only its content matters
     spec_name: ClassVar[str] = ""  # name in specs and signatures of a class that is not registered; empty: its own
     immaterial: ClassVar[tuple[str, ...]] = ()  # fields that change no result: signatures and names show the default
+    added: ClassVar[tuple[str, ...]] = ()  # fields of later versions: at their default, signatures stay as they were
     needs: ClassVar[Needs | None] = None  # what must be there before it can be used; None: it does not say
 
     def __init_subclass__(cls, *, kind: str = "", name: str = "") -> None:
@@ -256,7 +257,8 @@ class _Writer:
             value = getattr(component, field.name)
             if self.places != "whole":
                 value = self._without_places(component, field, value)
-            if self.all_fields or value != _default(field):
+            is_named = self.all_fields and field.name not in component.added
+            if is_named or value != _default(field):
                 fields.append(f"{field.name}={self._write_value(value)}")
         name = name_of(component)
         return f"{name}({','.join(fields)})" if fields else name

@@ -44,13 +44,14 @@ from interloq.data.files.opening import lines, replacing, write_json
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train
 from interloq.learn.learning_curve import CURVE
+from interloq.learn.ready import CONTRADICTION, READY
 from interloq.learn.settings import LowRank
 from interloq.learn.start import Start
 from interloq.learn.store import FACTS, WEIGHTS, load_model, read_facts
 from interloq.metrics.metric import as_metric
 from interloq.scorers.contradiction.job import KIND, ContradictionJob, LabelledPair
 from interloq.scorers.contradiction.model import ContradictionScorer
-from interloq.scorers.contradiction.settings import ENCODER, READY_WEIGHTS, TRAINING, ContradictionSettings
+from interloq.scorers.contradiction.settings import ENCODER, TRAINING, ContradictionSettings
 from interloq.scorers.contradiction.turn_pairs import TurnPair, earlier_turns
 from interloq.signature import fingerprint
 from interloq.statistics.binary import measure_auc
@@ -261,7 +262,7 @@ def measure_pairs(folder: Path, path: Path) -> dict[str, Any]:
 
 
 def install(args: argparse.Namespace) -> None:
-    folder, target = Path(args.trained), Path(args.to or READY_WEIGHTS)
+    folder, target = Path(args.trained), Path(args.to or CONTRADICTION[READY])
     facts = check_facts(folder, Path(args.pairs), args.most)
     figures = json.loads(Path(args.figures).read_text(encoding="utf-8"))
     text = write_card(facts, figures, count_pairs(Path(args.pairs), args.most), args.most)

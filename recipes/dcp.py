@@ -63,7 +63,7 @@ SCORES = (AM, FM, AM_FM, FED)  # not probabilities
 MEASURES = ("accuracy", "macro_f1", "auc")
 
 
-def arms(only: Sequence[str], *, quick: bool = False) -> list[Arm]:
+def arms(only: Sequence[str], *, quick: bool = False, all_training: bool = False) -> list[Arm]:
     """Four models per log, and those of Table 5."""
     found = [
         Arm(
@@ -71,7 +71,7 @@ def arms(only: Sequence[str], *, quick: bool = False) -> list[Arm]:
             title,
             name,
             InterlocutorReading(personal=personal, tokens=64 if quick else TOKENS[name], user_samples=USER_SAMPLES),  # type: ignore[arg-type]
-            Target(aspect=CONTINUED),
+            Target(aspect=CONTINUED, balance=all_training),
             TRAINING,
         )
         for name in only
@@ -88,7 +88,7 @@ def prepare(args: argparse.Namespace) -> None:
         if name == RATED:
             prepare_rated(data, folder, quick=args.quick)
         else:
-            prepare_continuity(name, data, folder, quick=args.quick)
+            prepare_continuity(name, data, folder, quick=args.quick, all_training=args.all_training)
 
 
 def tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> None:
@@ -286,11 +286,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--baseline-encoder", default=ENCODER, metavar="FOLDER", help=f"for Deep-AM and BERT-RUBER ({ENCODER})"
     )
     add_networks(parser)
+    parser.add_argument(
+        "--all-training", action="store_true", help="train on every reply, with balanced losses: use another --out"
+    )
     parser.add_argument("--baselines", action="store_true", help="only score the baselines")
     args = parser.parse_args(argv)
     if args.baselines:
         return exit_code("dcp", lambda: baselines(args))
-    return run_stages("dcp", args, arms(args.only, quick=args.quick), prepare, tables)
+    return run_stages("dcp", args, arms(args.only, quick=args.quick, all_training=args.all_training), prepare, tables)
 
 
 def _names(known: Sequence[str]) -> Callable[[str], list[str]]:

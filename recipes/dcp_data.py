@@ -1,7 +1,10 @@
 """Continuity samples of BYU chit-chat, #ubuntu and Reddit, and rated dialogues of RealPersonaChat, for `dcp.py`.
 
 - BYU chit-chat has natural ends but long conversations: 98 % of its replies were answered. In every part, inner replies
-  are drawn at random so that ANSWERED of the samples were answered, as in the paper; all last replies are kept.
+  are drawn at random so that ANSWERED of the samples were answered, as in the paper; all last replies are kept. This
+  leaves out 95 % of the training replies. `dcp.py --all-training` keeps them, gives both classes the same weight in the
+  loss instead, and draws only dev and test.
+- Limits per user are about the conversations in all parts, as when the published figures were measured.
 - #ubuntu and Reddit: users with 5 and 3 conversations instead of the paper's 30; of each thread, the longest branch.
   The Reddit sample was cut by its collector (`cut_ends`), so its last replies are not valid labels.
 - No log has profiles. In their place is what users wrote about themselves in the training part: their turns with "I" or
@@ -15,7 +18,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,14 +28,12 @@ from interloq import Dialogue, Sample
 from interloq.data.corpus.build import build
 from interloq.data.corpus.settings import BuildOptions
 from interloq.data.corpus.split import Split
-from interloq.data.files.opening import write_json
 from interloq.data.records.jsonl import read, write
 from interloq.data.records.profiles import NAME, write_profiles
 from interloq.data.sets.registry import corpus, locate, read_parts
 from interloq.records import Pair
 from interloq.scorers.interlocutor.continuity_labels import CONTINUED, SampleSelection, judge_of
 from interloq.scorers.interlocutor.samples_file import (
-    FACTS,
     SampleSource,
     continuity_file,
     find_rated_turns,
@@ -56,7 +57,6 @@ class Log:
     title: str
     selection: SampleSelection
     dialogues: Callable[[Path, Path], list[Dialogue]]  # from the data folder, with a folder for work
-    draw: bool = False  # whether inner replies are drawn
     deviation: str = ""
 
 
@@ -78,13 +78,12 @@ def _built(name: str) -> Callable[[Path, Path], list[Dialogue]]:
     return dialogues
 
 
-SHARES = {"dev": 0.1, "test": 0.2, "context": 30}
+SHARES = {"dev": 0.1, "test": 0.2, "context": 30, "count_in": "all"}
 CONTINUITY: Mapping[str, Log] = {
     "byu": Log(
         "BYU chit-chat",
-        SampleSelection(by="own-time", **SHARES),  # type: ignore[arg-type]
+        SampleSelection(by="own-time", balance=ANSWERED, **SHARES),  # type: ignore[arg-type]
         byu,
-        draw=True,
         deviation=f"English; inner replies drawn so that {ANSWERED:.0%} were answered; profiles made from own turns",
     ),
     "irc": Log(
@@ -103,25 +102,24 @@ CONTINUITY: Mapping[str, Log] = {
 }
 
 
-def prepare_continuity(name: str, data: Path, folder: Path, *, quick: bool = False) -> None:
+def prepare_continuity(name: str, data: Path, folder: Path, *, quick: bool = False, all_training: bool = False) -> None:
     """Write train, dev and test, profiles and training pairs of a log to folder/NAME."""
     log, target = CONTINUITY[name], folder / name
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as place:
         work = Path(place)
         dialogues = log.dialogues(data, work)
-        selection = log.selection
+        selection = replace(log.selection, balanced="tested" if all_training else "all")
         if quick:
             dialogues, selection = busiest(dialogues), replace(selection, min_conversations=2)
         write(work / "dialogues.jsonl", dialogues, kind="dialogues", users="kept")
-        facts = continuity_file(SampleSource(work / "dialogues.jsonl"), work / "all", selection, compress="none")
-        parts = {part: list(read(work / "all" / f"{part}.jsonl")) for part in facts["parts"]}
-    drawn = {part: drawn_to(samples, ANSWERED) if log.draw else samples for part, samples in parts.items()}
-    for part, samples in drawn.items():
-        write(target / f"{part}.jsonl.zst", samples, kind="samples", part=part, users="kept")
-    write_pairs(target, parts["train"])
-    write_profiles(target / NAME, profiles(drawn["train"]), users="kept")
-    write_json(target / FACTS, facts | {"drawn": {part: labels(samples) for part, samples in drawn.items()}})
+        source = SampleSource(work / "dialogues.jsonl")
+        continuity_file(source, work / "all", replace(selection, balance=0.0), compress="none")
+        continuity_file(source, work / name, selection)
+        write_pairs(work / name, read(work / "all" / "train.jsonl"))
+        write_profiles(work / name / NAME, profiles(read(work / name / "train.jsonl.zst")), users="kept")
+        shutil.rmtree(target, ignore_errors=True)
+        (work / name).rename(target)
 
 
 def busiest(dialogues: Iterable[Dialogue]) -> list[Dialogue]:
@@ -139,24 +137,9 @@ def _speakers(dialogue: Dialogue) -> set[str]:
     return {turn.speaker for turn in dialogue.turns}
 
 
-def drawn_to(samples: Sequence[Sample], answered: float) -> list[Sample]:
-    """All last replies, and inner ones drawn so that a share was answered; the draw depends on ids alone."""
-    last = [s for s in samples if label(s) == 0]
-    inner = [s for s in samples if label(s) == 1]
-    n = round(len(last) * answered / (1 - answered))
-    chosen = {s.id for s in sorted(inner, key=lambda s: fingerprint(s.id))[:n]} | {s.id for s in last}
-    return [sample for sample in samples if sample.id in chosen]
-
-
 def label(sample: Sample) -> int:
     """1 if the sample was answered, 0 if not."""
     return next(int(rating.value or 0) for rating in sample.ratings if rating.aspect == CONTINUED)
-
-
-def labels(samples: Iterable[Sample]) -> dict[str, int]:
-    """Numbers of samples that were answered or not."""
-    found = Counter(map(label, samples))
-    return {"replied": found[1], "not_replied": found[0]}
 
 
 def write_pairs(folder: Path, samples: Iterable[Sample]) -> None:
@@ -197,7 +180,9 @@ def prepare_rated(data: Path, folder: Path, *, quick: bool = False) -> None:
         work = Path(place)
         write(work / "human.jsonl", people, kind="dialogues", users="kept")
         write_profiles(work / NAME, corpus(name).module().profiles(path), users="kept")
-        selection = SampleSelection(min_conversations=0, max_conversations=CONVERSATIONS, by="own-time", context=30)
+        selection = SampleSelection(
+            min_conversations=0, max_conversations=CONVERSATIONS, count_in="all", by="own-time", context=30
+        )
         ratings_file(SampleSource(work / "human.jsonl", work / NAME), work / RATED, selection)
         samples = [each.sample(30) for each in find_rated_turns(by_part[SYSTEMS], Counter())]
         write(work / RATED / f"{SYSTEMS}.jsonl.zst", samples, kind="samples", part=SYSTEMS, users="kept")

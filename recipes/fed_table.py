@@ -7,11 +7,11 @@ FULL with BlenderBot-400M. Other models give other figures, so ours need not agr
 
     python recipes/fed_table.py --model FOLDER --data FOLDER      # or INTERLOQ_DATA=FOLDER
 
-Rows of a dimension: `conditional`; `whole` (used for the published figures); `conditional` with only the negative
-follow-ups, and with `prior='context'` (what the reply adds to the context); and for replies the trivial baseline, their
-length. An empty prior does not change the order of replies, so it has no row. Figures are Spearman's coefficient with
-the mean judgment; intervals by resampling. The data folder contains `fed`, unpacked or as .tar.gz. The exit code is 0,
-or 2 if data or the model are missing.
+Rows of a dimension: `conditional`; `whole` (used for the published figures); `conditional` with only the negative or
+only the positive follow-ups (Sato et al., 2022, Table 1), and with `prior='context'` (what the reply adds to the
+context); and for replies the trivial baseline, their length. An empty prior does not change the order of replies, so it
+has no row. Figures are Spearman's coefficient with the mean judgment; intervals by resampling. The data folder contains
+`fed`, unpacked or as .tar.gz. The exit code is 0, or 2 if data or the model are missing.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ VARIANTS: Mapping[str, str] = {
     "conditional": "",
     "whole": ",mode='whole'",
     "negative only": ",sets='negative_only'",
+    "positive only": ",sets='positive_only'",
     "after context": ",prior='context'",
 }
 ASPECTS = {"understand": "understanding"}  # aspects that have another name in the ratings
@@ -85,8 +86,9 @@ def _some(samples: list[Sample], limit: int) -> list[Sample]:
 
 
 def variants(dimension: Dimension, options: str) -> dict[str, str]:
-    """Specs of the rows of a dimension; without positive follow-ups there is no `negative only` row."""
-    rows = {name: more for name, more in VARIANTS.items() if dimension.positive or not more.startswith(",sets")}
+    """Specs of the rows of a dimension; one that has follow-ups of one kind has no rows for either kind alone."""
+    has_both = dimension.positive and dimension.negative
+    rows = {name: more for name, more in VARIANTS.items() if has_both or not more.startswith(",sets")}
     return {name: f"fed({options},dimension={dimension.name!r}{more})" for name, more in rows.items()}
 
 

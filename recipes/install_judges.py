@@ -28,6 +28,7 @@ from teach import ALL, FOLDS, SOUP
 
 from interloq import InterloqError, Sample
 from interloq.data.files.durable import write_atomically
+from interloq.learn.cross_encoder_scorer import signature_of
 from interloq.learn.ready import HUB_ENCODER, JUDGES, PACKAGED, READY, READY_BOTH, READY_LARGE, find_hub_encoder
 from interloq.learn.settings import LowRank
 from interloq.learn.start import Start
@@ -36,7 +37,7 @@ from interloq.models.pretrained import Subwords
 from interloq.models.smollm2 import SMOLLM2
 from interloq.scorers.judge.job import judge_tensors
 from interloq.scorers.judge.model import KIND, SCORER, pair_hash
-from interloq.scorers.relevance.model import RelevanceScorer, signature_of
+from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.scorers.relevance.settings import ENCODER
 from interloq.signature import fingerprint
 from interloq.statistics.ridge import Head, ranks

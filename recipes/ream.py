@@ -7,12 +7,14 @@ The paper's data (5,000 Chinese queries with 14 rated replies each) are not publ
 contexts with 12 replies of known quality and 3 references. Parts:
 
 - labels: noise of the labels themselves (`ream_labels.py`)
-- curves: correlation as own or foreign references are added (the paper's Figure 1)
+- curves: correlation as own or foreign references are added (the paper's Figure 1), of BLEU also without smoothing, as
+  NLTK computes it by default
 - errors: squared errors of predictions by set size against naive ones (Table 2), on queries the networks never saw
 - sweep: the constants that the paper does not give, and the encoder, cross-validated on DailyDialog++'s dev.json; those
   that helped are confirmed on test.json
 - augment: references chosen by networks from a pool of public logs, against random ones, the nearest, the rater's,
-  SCARCE's and people's (Figure 3, Table 3, transfer between metrics)
+  SCARCE's and people's (Table 3)
+- growth: correlation by the number of chosen references, for networks trained for either metric (Figures 3 and 7)
 - annotators: simulated annotators with and without predictions (Figure 4)
 - simulation: a world in which the truth is known, with 400,000 training sets (`ream_simulation.py`)
 
@@ -35,12 +37,20 @@ from typing import Any
 import numpy as np
 from rated_sets import data_folder
 from ream_annotators import ALONE, ASSISTED, annotated
-from ream_augment import Agreement, Models, agreements, arms, compared
+from ream_augment import Agreement, Growth, Models, agreements, arms, compared, growth
 from ream_labels import label_noise
 from ream_models import Errors, Plan, Predicted, errors, folds, predicted
 from ream_sets import PEOPLE, SCARCE, Sourced, gupta, plusplus_queries
 from ream_simulation import Simulated, simulate
-from ream_tables import print_agreement, print_curves, print_errors, print_labels, print_simulation, print_sweep
+from ream_tables import (
+    print_agreement,
+    print_curves,
+    print_errors,
+    print_growth,
+    print_labels,
+    print_simulation,
+    print_sweep,
+)
 from reference_pool import pool, pool_index
 
 from interloq import InputError, InterloqError
@@ -55,7 +65,8 @@ from interloq.terminal.console import print_json
 TOKENIZER = "tokenizer='13a(lowercase=True)'"  # the sources differ in case
 BLEU, BLEU_STAR, BERTSCORE, PRECISION, BLEU_4 = "BLEU", "BLEU*", "BERTScore", "BERTScore precision", "BLEU-4"
 GUPTA, PLUSPLUS = "Gupta", "DailyDialog++"
-PARTS = ("labels", "curves", "errors", "sweep", "augment", "annotators", "simulation")
+BLEU_NLTK = "BLEU, not smoothed"
+PARTS = ("labels", "curves", "errors", "sweep", "augment", "growth", "annotators", "simulation")
 FOLDS = {GUPTA: 5, PLUSPLUS: 2}
 SIZES = {GUPTA: (3, 5, 10, 20, 30), PLUSPLUS: (1, 2, 3)}
 SETTINGS = {
@@ -125,8 +136,12 @@ def labels_part(recipe: Recipe) -> dict[str, Any]:
 
 
 def curves_part(recipe: Recipe) -> dict[str, AgreementCurve]:
-    """Curves of BLEU, BLEU* and BERTScore."""
-    metrics = {BLEU: f"bleu(smoothing='add-k',k=1,{TOKENIZER})"} | recipe.metrics()
+    """Curves of BLEU, smoothed or as NLTK computes it by default, BLEU* and BERTScore."""
+    metrics = {
+        BLEU: f"bleu(smoothing='add-k',k=1,{TOKENIZER})",
+        BLEU_NLTK: f"bleu(smoothing='method0',{TOKENIZER})",
+        **recipe.metrics(),
+    }
     options: dict[str, Any] = {"n_bootstrap": recipe.resamples, "draws": 5}
     shown: dict[str, dict[str, Any]] = {
         GUPTA: {"sizes": (1, 2, 3, 5, 7, 10, 15, 20), "own": 5},
@@ -217,11 +232,17 @@ def _pairs(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """A network's choice against its start, random ones, the rater's, the nearest, and SCARCE's."""
     for name in given:
         start, _, way = name.partition(": ")
-        if not (way.startswith("REAM#") or way == "Mix"):
+        if not way.startswith(("REAM#", "Mix")):
             continue
         others = [start.split(" + ")[0], *(f"{start}: {other}" for other in ("random", "nearest", "rater")), SCARCE]
         halves = [other for other in given if other.startswith(f"{start}: half of {way},")]
         yield from ((name, other) for other in [*others, *halves] if other in given)
+
+
+def growth_part(recipe: Recipe) -> list[Growth]:
+    """Agreement with people by the number of references chosen from logs, by the networks of DailyDialog++."""
+    models = {name: model for name, model in networks(recipe).items() if name.endswith(PLUSPLUS)}
+    return growth(recipe.sourced(), models, recipe.metrics(), recipe.resamples)
 
 
 def annotators_part(recipe: Recipe) -> dict[str, Any]:
@@ -253,6 +274,7 @@ PRINT: Mapping[str, tuple[Callable[[Recipe], Any], Callable[[Any], None]]] = {
     "errors": (errors_part, print_errors),
     "sweep": (sweep_part, print_sweep),
     "augment": (augment_part, print_agreement),
+    "growth": (growth_part, print_growth),
     "annotators": (annotators_part, print_agreement),
     "simulation": (simulation_part, print_simulation),
 }
@@ -261,7 +283,8 @@ PRINT: Mapping[str, tuple[Callable[[Recipe], Any], Callable[[Any], None]]] = {
 def _without_resamples(found: Any) -> Any:
     """For JSON: without the thousands of resampled values."""
     if isinstance(found, Agreement):
-        return {key: value for key, value in asdict(replace(found, resampled={})).items() if key != "resampled"}
+        kept = asdict(replace(found, resampled={}))
+        return {key: value for key, value in kept.items() if key not in ("resampled", "by_query")}
     if isinstance(found, Mapping):
         return {key: _without_resamples(value) for key, value in found.items()}
     return [_without_resamples(one) for one in found] if isinstance(found, list) else found

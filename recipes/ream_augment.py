@@ -6,6 +6,7 @@ these draws. Intervals come from resampling queries, the same ones for all arms,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -25,6 +26,7 @@ from interloq.statistics.correlation import kendall_rows, pearson_rows, spearman
 from interloq.statistics.resampling import percentile_interval
 
 Arm = list[tuple[str, ...]]  # references of each query
+Estimate = tuple[float, float, float]  # with its interval
 Models = Sequence[tuple[Reliability, NDArray[np.int64]]]  # each with the queries that it never saw
 LIMIT, DRAWS = 10, 3
 FIRST = 5  # references that the paper's random arm shares with the chosen ones
@@ -117,14 +119,20 @@ def arms(queries: Sequence[Sourced], models: Mapping[str, Models], rater: str) -
 def _chosen_arms(
     name: str, models: Mapping[str, Models], queries: Sequence[Sourced], start: Arm, candidates: Arm
 ) -> dict[str, list[Arm]]:
-    """Chosen by each network, by all together (Mix), and the paper's random arm of the first network."""
+    """Chosen by each network, the paper's random arm of the first one, and unions.
+
+    The paper's Mix is of two networks, trained on one set for one metric each; the other is of all networks.
+    """
     seeds = range(DRAWS)
     own = {label: [chosen(m, queries, start, candidates, s) for s in seeds] for label, m in models.items()}
     found = {f"{name}: {label}": some for label, some in own.items()}
     first = next(iter(own), None)
     if first is not None:
         found[f"{name}: half of {first}, half random"] = [half_random(own[first][s], candidates, s) for s in seeds]
-        found[f"{name}: Mix"] = [union(*(some[s] for some in own.values())) for s in seeds]
+        for trained_on in dict.fromkeys(label.partition(", ")[2] for label in models):
+            two = [some for label, some in own.items() if label.endswith(trained_on)]
+            found[f"{name}: Mix, {trained_on}"] = [union(*(some[s] for some in two)) for s in seeds]
+        found[f"{name}: Mix of {len(own)}"] = [union(*(some[s] for some in own.values())) for s in seeds]
     return found
 
 
@@ -166,6 +174,7 @@ class Agreement:
     figures: Mapping[str, float]
     ci: Mapping[str, tuple[float, float]]
     resampled: Mapping[str, Floats]
+    by_query: Floats  # Pearson of each query, NaN if it has none
 
 
 SPEARMAN, BY_QUERY = "spearman", "pearson per query"
@@ -179,7 +188,7 @@ def agreements(
 ) -> list[Agreement]:
     """Every metric with every arm."""
     ratings = np.array([one.query.ratings for one in queries])
-    drawn = np.random.default_rng(0).integers(len(queries), size=(resamples, len(queries)))
+    drawn = _draw_queries(len(queries), resamples)
     used = union(*(arm for draws in given.values() for arm in draws))
     queries = [replace(one, query=replace(one.query, references=own)) for one, own in zip(queries, used, strict=True)]
     found = []
@@ -190,6 +199,11 @@ def agreements(
             size = float(np.mean([len(texts) for arm in draws for texts in arm]))
             found.append(_agreement(metric, name, size, scores, ratings, drawn))
     return found
+
+
+def _draw_queries(queries: int, resamples: int) -> NDArray[np.int64]:
+    """The resamples, the same ones for all arms."""
+    return np.random.default_rng(0).integers(queries, size=(resamples, queries))
 
 
 def _agreement(
@@ -205,12 +219,62 @@ def _agreement(
     resampled[SPEARMAN] = np.array([_spearman(scores[:, some], ratings[some]) for some in drawn])
     figures |= {name: float(np.nanmean(values)) for name, values in means.items()}
     ci = {name: percentile_interval(values) for name, values in resampled.items()}
-    return Agreement(metric, arm, size, figures, ci, resampled)
+    return Agreement(metric, arm, size, figures, ci, resampled, means[BY_QUERY])
 
 
 def _spearman(scores: Floats, ratings: Floats) -> float:
     flat = scores.reshape(len(scores), -1)
     return float(spearman_rows(flat, np.broadcast_to(ratings.ravel(), flat.shape)).mean())
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Agreement of a metric with people as references are added, one point per number of references."""
+
+    metric: str
+    way: str
+    queries: int  # that have a correlation at every point of every way
+    points: list[Estimate]
+    gains: list[Estimate]  # over the first point
+
+
+def growth(
+    queries: Sequence[Sourced], models: Mapping[str, Models], metrics: Mapping[str, str], resamples: int
+) -> list[Growth]:
+    """Agreement by the number of references, from the original reply to ten, for each way to add them.
+
+    A query with fewer chosen references keeps those it has, and a query without a correlation at some point is left out
+    at all points: a gain must not come from other queries.
+    """
+    gold, logs = (source(queries, name) for name in (GOLD, LOGS))
+    ways = {"random": [at_random(gold, logs, seed) for seed in range(DRAWS)]}
+    for label, model in models.items():
+        own = [chosen(model, queries, gold, logs, seed) for seed in range(DRAWS)]
+        ways[label] = own
+        ways[f"{label}, half random"] = [half_random(arm, logs, seed) for seed, arm in enumerate(own)]
+    given = {f"{way}/{n}": [_first(arm, n) for arm in arms] for way, arms in ways.items() for n in range(1, LIMIT + 1)}
+    place = {(one.metric, one.arm): one for one in agreements(queries, given, metrics, resamples)}
+    found = []
+    for metric in metrics:
+        known = ~np.isnan([place[metric, arm].by_query for arm in given]).any(axis=0)
+        for way in ways:
+            values = [place[metric, f"{way}/{n}"].by_query[known] for n in range(1, LIMIT + 1)]
+            points = [_mean(own, resamples) for own in values]
+            gains = [_mean(own - values[0], resamples) for own in values]
+            found.append(Growth(metric, way, int(known.sum()), points, gains))
+    return found
+
+
+def _first(arm: Arm, n: int) -> Arm:
+    return [texts[:n] for texts in arm]
+
+
+def _mean(values: Floats, resamples: int) -> Estimate:
+    """The mean over queries, leaving out NaN, with its interval."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return math.nan, math.nan, math.nan
+    return float(known.mean()), *percentile_interval(known[_draw_queries(len(known), resamples)].mean(axis=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +290,15 @@ class Comparison:
 
 
 def compared(found: Sequence[Agreement], pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
-    """Differences of pairs of arms, paired by query."""
+    """Differences of pairs of arms, paired by query: per query, over the queries with a correlation in both arms."""
     place = {(one.metric, one.arm): one for one in found}
     rows = []
     for metric in dict.fromkeys(one.metric for one in found):
         for higher, lower in pairs:
             a, b = place[metric, higher], place[metric, lower]
-            for name in (SPEARMAN, BY_QUERY):
-                spread = percentile_interval(a.resampled[name] - b.resampled[name])
-                rows.append(Comparison(metric, higher, lower, name, a.figures[name] - b.figures[name], spread))
+            spread = percentile_interval(a.resampled[SPEARMAN] - b.resampled[SPEARMAN])
+            difference = a.figures[SPEARMAN] - b.figures[SPEARMAN]
+            rows.append(Comparison(metric, higher, lower, SPEARMAN, difference, spread))
+            difference, *ends = _mean(a.by_query - b.by_query, len(a.resampled[SPEARMAN]))
+            rows.append(Comparison(metric, higher, lower, BY_QUERY, difference, (ends[0], ends[1])))
     return rows

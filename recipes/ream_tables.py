@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ream_augment import Agreement, Comparison
+from ream_augment import BY_QUERY, Agreement, Comparison, Estimate, Growth
 from ream_models import Errors
 from ream_simulation import Simulated
 
@@ -46,7 +46,9 @@ def print_curves(found: Mapping[str, AgreementCurve]) -> None:
                 title += f", {point.foreign} foreign"
             rows[title] = [*_point(point), *_point(other)]
         columns = ["per query", "change", "over all replies", "change"]
-        _print_table(f"{name} ({one.queries} queries): Pearson with people", columns, rows)
+        known = _level(one, "query")[0].queries
+        title = f"{name} ({one.queries} queries, {known} with a correlation at every point): Pearson with people"
+        _print_table(title, columns, rows)
 
 
 def _level(one: AgreementCurve, level: str) -> list[Any]:
@@ -91,6 +93,23 @@ def print_agreement(found: Mapping[str, Any]) -> None:
             _figure(each.difference, each.ci, "+")
         )
     _print_table("Differences", ["spearman", "pearson per query"], differences)
+
+
+def print_growth(found: Sequence[Growth]) -> None:
+    for metric in dict.fromkeys(one.metric for one in found):
+        ways = [one for one in found if one.metric == metric]
+        columns = [text for one in ways for text in (one.way, "change")]
+        rows = {}
+        for i in range(len(ways[0].points)):
+            row = []
+            for one in ways:
+                row += [_figure(*_split(one.points[i])), _figure(*_split(one.gains[i]), "+")]
+            rows[str(i + 1)] = row
+        _print_table(f"{metric} ({ways[0].queries} queries): {BY_QUERY} by number of references", columns, rows)
+
+
+def _split(estimate: Estimate) -> tuple[float, tuple[float, float]]:
+    return estimate[0], estimate[1:]
 
 
 def print_simulation(found: Mapping[str, Simulated]) -> None:

@@ -25,7 +25,7 @@ from interloq.registry import create
 from interloq.retrieve.extend import extend
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.training_log import TrainingLog
-from interloq.signature import file_fingerprint
+from interloq.signature import file_fingerprint, fingerprint
 
 GUPTA = "multi-reference DailyDialog"
 
@@ -50,10 +50,10 @@ def _pairs(log: TrainingLog) -> Iterator[Pair]:
             yield replace(pair, id=f"{name}/{pair.id}", utterance=clean(pair.utterance), response=clean(pair.response))
 
 
-def pool_index(pairs: Path) -> Path:
-    """A BM25 index of the pool, built once."""
-    folder = pairs.parent / "bm25"
-    create_index(folder, "bm25").add(read(pairs, kind="pairs"), source=file_fingerprint(pairs))
+def pool_index(pairs: Path, retriever: str = "bm25") -> Path:
+    """An index of the pool, built once for each retriever."""
+    folder = pairs.parent / (retriever if retriever.isalnum() else f"index-{fingerprint(retriever)}")
+    create_index(folder, retriever).add(read(pairs, kind="pairs"), source=file_fingerprint(pairs))
     return folder
 
 

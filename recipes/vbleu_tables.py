@@ -16,6 +16,12 @@ replies).
 `--rater` and `--scorer` take any rater and any reference-free metric, such as `gru(model='rater')` and
 `ruber_unreferenced(model='ruber')`. Pool, index and scores are kept in the work folder, and the same command resumes.
 The exit code is 0, or 2 if data or models are missing.
+
+    python recipes/vbleu_tables.py --data FOLDER --work FOLDER --as-published --vectors glove \
+        --rater "gru(model='rater',mode='signed_max')" --scorer "ruber_unreferenced(model='ruber')"
+
+prints the papers' tables with the papers' parts instead: GloVe and the Bi-GRU, RUBER's scorers, ΔBLEU rated by people,
+and the highest and lowest correlation with a single annotator (see vbleu_published.py).
 """
 
 from __future__ import annotations
@@ -48,8 +54,9 @@ from reference_claims import (
 )
 from reference_pool import GUPTA, pool, pool_index, rated_references, sets_with_references, with_random, with_scarce
 from relevance import ENCODER, KINDS, Floats, Row, auc_of, cell, correlations, plusplus, scorers
+from vbleu_published import Published, print_published, published_tables
 
-from interloq import InterloqError, Reference, Sample
+from interloq import InputError, InterloqError, Reference, Sample
 from interloq.metrics.combined.ruber import normalise
 from interloq.models.vector_cache import VARIABLE as VECTORS
 from interloq.rate.rater import select
@@ -282,6 +289,21 @@ def _print_table(title: str, columns: Sequence[str], rows: Mapping[str, Mapping[
         print(f"| {name} | {' | '.join(row.get(column, '') for column in columns)} |")
 
 
+def published_parts(args: argparse.Namespace) -> Published:
+    """The parts of the papers' tables from the options."""
+    if not (args.vectors and args.rater):
+        raise InputError("--as-published needs --vectors and --rater", hint="train them: interloq train vectors, rater")
+    return Published(
+        vectors=args.vectors,
+        rater=args.rater,
+        unreferenced=args.scorer,
+        encoder=args.encoder,
+        retriever=args.retriever or f"dense(vectors={args.vectors!r})",
+        bert_rater=args.bert_rater,
+        references_ratings=args.references_ratings,
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Claims about references from logs, on public rated replies.")
     parser.add_argument("--data", metavar="FOLDER", help="data folder (default: $INTERLOQ_DATA)")
@@ -290,11 +312,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rater", default="", metavar="SPEC", help="rater of references (default: by(SCORER))")
     parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"encoder of BERTScore ({ENCODER})")
     parser.add_argument("--rated", action="store_true", help="skip DailyDialog++")
+    parser.add_argument("--as-published", action="store_true", help="the papers' tables with the papers' parts")
+    parser.add_argument("--vectors", default="", metavar="FOLDER", help="GloVe vectors, for --as-published")
+    parser.add_argument("--retriever", default="", metavar="SPEC", help="for --as-published (dense on the vectors)")
+    parser.add_argument("--bert-rater", default="", metavar="SPEC", help="rater of vBERTScore, for --as-published")
+    parser.add_argument("--references-ratings", default="", metavar="FILE", help="people's ratings, for ΔBLEU")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(argv)
     try:
         data = data_folder(args.data)
+        if args.as_published:
+            published = published_tables(data, Path(args.work), published_parts(args), args.resamples)
+            show = print_json if args.json else print_published
+            show(published)
+            return 0
         parts = Parts.of(data, Path(args.work), args.scorer, args.rater, args.encoder)
         tables = run(data, parts, args.resamples, rated=args.rated)
     except InterloqError as error:

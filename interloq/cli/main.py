@@ -44,6 +44,7 @@ VERBS = {
     "probe": "test which changes of replies a metric notices",
     "signature": "show how the scores in a file were computed, or compare two files",
     "cite": "print BibTeX of metrics, or of every metric in score files",
+    "reply": "let systems reply to the contexts of samples or prompts",
     "play": "let systems talk to each other or to a fixed set of partners",
     "rank": "rank systems from the scores of their dialogues",
     "compare": "compare two versions of a system: which is better, and by how much",

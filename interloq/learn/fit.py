@@ -118,11 +118,14 @@ class _Fit:
     def run(self) -> list[dict[str, Any]]:
         self._restore()
         with _interrupts() as interrupted:
-            while self.state.epoch < self.training.epochs and self.state.stale < self.training.patience:
+            while self.state.epoch < self.training.epochs and not self._stops_early():
                 self._epoch(interrupted)
         if self.state.best:
             self.network.load_state_dict(self.state.best)
         return self.state.curve
+
+    def _stops_early(self) -> bool:
+        return 0 < self.training.patience <= self.state.stale
 
     def _epoch(self, interrupted: Callable[[], bool]) -> None:
         state, epoch = self.state, self.state.epoch + 1

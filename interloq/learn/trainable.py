@@ -58,6 +58,7 @@ class Trainable:
     unit: str = "pair"  # what is excluded if it overlaps test samples
     needs_files: bool = True
     instead: tuple[str, Trainable] | None = None  # an option, and what is trained if it is given
+    published: tuple[Any, ...] = ()  # settings of the paper, which replace ours of the same class on `--as-published`
     name: str = ""  # `interloq train NAME`; without one, it is only used in place of another
 
     registered_kind: ClassVar[str] = JOB
@@ -80,6 +81,11 @@ class Trainable:
                 if "help" in field.metadata and field.name not in seen and offered:
                     seen.add(field.name)
                     yield part, field.name
+
+    def published_settings(self) -> tuple[Any, ...]:
+        """Return the settings with the paper's in place of ours."""
+        papers = {type(part): part for part in self.published}
+        return tuple(papers.get(type(part), part) for part in self.settings)
 
     def make(self, log: PairLog, settings: Iterable[Any]) -> Job[Any]:
         """Make the job; imports everything that it needs."""

@@ -2,14 +2,15 @@
 """The interface of bots: dialogues in, one reply per dialogue out; and the checks of their replies.
 
 A bot never stops a run because of one dialogue: errors are reported in the reply's `failure`. A failure with text is a
-note on a usable reply (`too long`: it was cut); a failure without text is the reason why there is no reply.
+note on a usable reply (`too long`: it was cut); a failure without text is the reason why there is no reply. A bot may
+end the dialogue (`Reply.ends`), with or without a last text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -77,6 +78,26 @@ class StreamingBot(Protocol):
         """Return one reply; call `show` with its text so far."""
 
 
+class ReplyCandidate(NamedTuple):
+    """A possible reply, and its log-probability given the dialogue."""
+
+    text: str
+    log_probability: float
+
+
+@runtime_checkable
+class CandidateBot(Protocol):
+    """A bot that can give several replies to a dialogue, for another model to choose from."""
+
+    def candidates(
+        self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], n: int
+    ) -> list[list[ReplyCandidate] | Exception]:
+        """Return up to `n` possible replies to each dialogue; none to a dialogue without turns."""
+
+    def check_candidates(self, n: int) -> None:
+        """Refuse more candidates than its decoding can find."""
+
+
 def as_bot(bot: BotLike) -> Bot:
     """Return the bot; its class gets the defaults of `Bot` that it lacks, so that other code can rely on them."""
     complete(type(bot), "bot")
@@ -120,10 +141,10 @@ def check_reply(reply: Any, *, longest: int = LONGEST) -> Reply:
         notes.append(UNWRITABLE)
     if len(text) > longest:
         notes.append(TOO_LONG)
-    text, failure = text[:longest], JOINED.join(dict.fromkeys(notes))
+    text, failure, ends = text[:longest], JOINED.join(dict.fromkeys(notes)), reply.ends is True
     if not text.strip():
-        return Reply("", failure or EMPTY)
-    return Reply(text, failure)
+        return Reply("", failure or ("" if ends else EMPTY), ends=ends)
+    return Reply(text, failure, ends=ends)
 
 
 def make_crash_reply(error: BaseException) -> Reply:

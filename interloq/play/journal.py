@@ -66,15 +66,24 @@ class Journal:
             self._failed.remove(id)
             del self._places[id]
 
+    def forget_unanswered(self) -> None:
+        """Treat dialogues without any turn as not finished."""
+        for id in [id for id in self._failed if not self[id].turns]:
+            self.forget_failed([id])
+
     def dialogues(self, ids: Iterable[str]) -> Iterator[Dialogue]:
         """Return the finished dialogues among these, in this order."""
         return (self[id] for id in ids if id in self)
 
-    def finish(self, output: str | Path, ids: Iterable[str], **facts: object) -> int:
-        """Write the output file in the order of the ids, and remove the journal."""
-        count = write(output, self.dialogues(ids), kind="dialogues", **facts)
+    def finish(self, output: str | Path, records: Iterable[Any], *, kind: str = "dialogues", **facts: object) -> int:
+        """Write the output file, and remove the journal."""
+        count = write(output, records, kind=kind, **facts)
         self._file.close(keep=False)
         return count
+
+    def discard(self) -> None:
+        """Remove the journal."""
+        self._file.close(keep=False)
 
     def close(self) -> None:
         """Close the journal, and remove it if it is empty, because it would block another run."""

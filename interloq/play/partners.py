@@ -10,17 +10,25 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from interloq.data.files.opening import read_json, reading_saved, replacing
-from interloq.errors import InputError, InterloqError
+from interloq.errors import InputError, InterloqError, nearest
 from interloq.play.bot import Bot, BotLike
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.schedule import check_name
+from interloq.play.self_contained import (
+    check_files,
+    locate,
+    locate_set,
+    packaged_sets,
+    place_bot,
+    warn_of_changes,
+)
 from interloq.registry import create, spec
 from interloq.signature import VERSION, Signature, fingerprint
 from interloq.trust import Trust, check_trust
@@ -47,10 +55,16 @@ class PartnerSet:
     openings: str  # their fingerprint
     exchanges: int
     source: str = ""  # where the openings came from; not part of the hash
+    name: str = ""  # of a set that contains all files that it needs
+    files: Mapping[str, str] = field(default_factory=dict)  # their SHA-256, by path in the folder
 
     @property
     def hash(self) -> str:
         """Sixteen hexadecimal digits, independent of the order of the partners and the spelling of their specs."""
+        if self.files:  # signatures name versions of libraries, the files do not
+            parts = [fingerprint(partner.name, partner.spec) for partner in self.partners]
+            parts += [fingerprint(*file) for file in self.files.items()]
+            return fingerprint("self-contained", str(SCHEMA), self.openings, str(self.exchanges), *sorted(parts))
         signatures = sorted(fingerprint(partner.name, partner.signature) for partner in self.partners)
         return fingerprint("partners", str(SCHEMA), self.openings, str(self.exchanges), *signatures)
 
@@ -78,13 +92,18 @@ def save_partners(path: str | Path, partners: PartnerSet) -> None:
         "partners": [{"name": p.name, "spec": p.spec, "signature": p.signature} for p in partners.partners],
         "version": __version__,
     }
+    if partners.files:
+        value |= {"name": partners.name, "files": dict(partners.files)}
     with replacing(path) as file:
         file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 def load_partners(path: str | Path) -> PartnerSet:
-    """Read a partner set; a set that was changed by hand is refused."""
+    """Read a partner set from a file, its folder, or the package (`en-v1`); a changed set is refused."""
     made = "make one with `interloq play partners`"
+    path = locate_set(path)
+    if not path.exists():
+        raise InputError(f"no partner set {str(path)!r}{nearest(str(path), packaged_sets())}", hint=made)
     value = read_json(path, hint=made)
     with reading_saved(path, "not a partner set", hint=made):
         partners = _parse_set(value)
@@ -94,7 +113,13 @@ def load_partners(path: str | Path) -> PartnerSet:
             hint=f"use the original file, or {NEW}",
             where=str(path),
         )
+    check_files(path.parent, partners.files)
     return partners
+
+
+def openings_source(partners: PartnerSet, path: str | Path) -> str:
+    """Return the file with the openings of a set."""
+    return locate(partners.source, locate_set(path).parent)
 
 
 def partner_bots(partners: PartnerSet, path: str | Path = "", *, trust: Trust = None) -> dict[str, Bot]:
@@ -103,19 +128,24 @@ def partner_bots(partners: PartnerSet, path: str | Path = "", *, trust: Trust = 
     `trust` receives what each partner does besides talking; without it, a set with such partners is refused.
     """
     bots: dict[str, Bot] = {}
+    folder = locate_set(path).parent
     for partner in partners.partners:
         with _name_partner_in_errors(partner, str(path)):
-            bots[partner.name] = create(partner.spec, kind="bot")
+            bots[partner.name] = place_bot(create(partner.spec, kind="bot"), folder)
     check_trust(bots, str(path) or "the partner set", trust)
+    changed: dict[str, tuple[str, str]] = {}
     for partner in partners.partners:
         with _name_partner_in_errors(partner, str(path)):
             seen = drop_version(bots[partner.name].signature())
-        if seen != partner.signature:
+        if seen != partner.signature and partners.files:
+            changed[partner.name] = partner.signature, seen
+        elif seen != partner.signature:
             raise InputError(
                 f"partner {partner.name!r} has changed: signature {partner.signature} in the set, now {seen}",
                 hint=f"restore it, or {NEW}",
                 where=str(path),
             )
+    warn_of_changes(changed, partners.name)
     return bots
 
 
@@ -155,4 +185,6 @@ def _parse_set(value: Any) -> PartnerSet:
     if len({partner.name for partner in partners}) < len(partners):
         raise ValueError("two partners have the same name")
     openings = value["openings"]
-    return PartnerSet(partners, str(openings["fingerprint"]), int(value["exchanges"]), str(openings["source"]))
+    files = {str(name): str(digest) for name, digest in dict(value.get("files", {})).items()}
+    name, source = str(value.get("name", "")), str(openings["source"])
+    return PartnerSet(partners, str(openings["fingerprint"]), int(value["exchanges"]), source, name, files)

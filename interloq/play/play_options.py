@@ -46,6 +46,10 @@ class PlanOptions:
     seed: int = option(0, "seed of all replies and draws")
     same: int = option(REPEATS, "note bots that repeat an utterance K times", metavar="K", least=1)
     stop_repeating: bool = option(False, "end a dialogue when a bot repeats itself")
+    end: Sequence[str] = option(
+        (), "end a dialogue when a speaker says TEXT, or any farewell for `goodbye`", metavar="TEXT"
+    )
+    end_mark: str = option("", "text by which bots end a dialogue, such as [END]; it is removed", metavar="TEXT")
 
     def __post_init__(self) -> None:
         if self.scheme not in SCHEMES:
@@ -62,6 +66,21 @@ class PlayOptions:
     again: bool = option(False, "play failed dialogues again")
     tally: Any = None  # a `PlayTally` that counts
     progress: Callable[[int], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyOptions:
+    """How systems reply to fixed contexts."""
+
+    n: int = option(1, "replies per context and system, with different seeds", least=1)
+    keep: bool = option(False, "also write the replies in the input, with their systems")
+    seed: int = option(0, "seed of all replies")
+    batch: int | None = option(None, "contexts a bot answers at once (default: set by the bot)", shown="")
+    patience: float = option(0.0, "seconds a batch may take; 0 for no limit", metavar="S")
+    tally: Any = None  # a `PlayTally` that counts
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

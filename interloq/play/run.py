@@ -18,12 +18,13 @@ from interloq.data.files.appended import check_run
 from interloq.data.records.jsonl import header, read
 from interloq.errors import InputError, InterloqError
 from interloq.play.bot import Bot, BotLike, as_bot
+from interloq.play.endings import EndRules
 from interloq.play.journal import Journal, journal_path
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.partners import PartnerSet, drop_version, partner_set
 from interloq.play.play_options import REPEATS, SCHEMES, PlanOptions, PlayOptions
 from interloq.play.schedule import BotMatch, all_play_all, apart, bipartite, check_name, draw_openings, self_play
-from interloq.play.talk import PlayTally, sameness, talk
+from interloq.play.talk import NO_RULES, PlayTally, sameness, talk
 from interloq.records import Dialogue, Turn
 from interloq.registry import spec
 from interloq.signature import Signature
@@ -41,14 +42,15 @@ class Plan:
     run: Mapping[str, Any]
     repeats: int = REPEATS
     stop_repeating: bool = False
+    endings: EndRules = NO_RULES
+    specs: Mapping[str, str] = field(default_factory=dict)
     tried: set[Any] = field(default_factory=set)  # the bots that were tried out
 
     def facts(self) -> dict[str, Any]:
         """Return the facts for the header."""
-        specs = {name: spec(bot) for name, bot in self.bots.items()}
         signed = {name: self.run[name] for name in ("scheme", "partners", "openings", "exchanges", "seed")}
         signature = Signature.of("play", signed)
-        return {"signature": signature, **self.run, "specs": specs}
+        return {"signature": signature, **self.run, "specs": dict(self.specs)}
 
 
 def plan(
@@ -84,6 +86,7 @@ def plan(
         matches, against = all_play_all(targets, used, **counts), targets
     else:
         matches, against = self_play(targets, used, **counts), {}
+    endings = EndRules(tuple(options.end), options.end_mark)
     against_set = known or partner_set(against, openings, exchanges=exchanges)
     signed = {names.get(partner.name, partner.name): partner.signature for partner in against_set.partners}
     run = {
@@ -92,11 +95,14 @@ def plan(
         "openings": openings_fingerprint(openings),
         "exchanges": exchanges,
         "seed": seed,
-        "rules": {"repeats": options.same, "stop_repeating": options.stop_repeating},
+        "rules": {"repeats": options.same, "stop_repeating": options.stop_repeating, **endings.facts()},
         # signing reads all weights, so it is done once per bot
         "bots": {name: signed.get(name) or drop_version(bot.signature()) for name, bot in sorted(bots.items())},
     }
-    return Plan(tuple(matches), bots, run, options.same, options.stop_repeating)
+    specs = {name: spec(bot) for name, bot in bots.items()}
+    for partner in known.partners if known else ():  # without the location of the set
+        specs[names.get(partner.name, partner.name)] = partner.spec
+    return Plan(tuple(matches), bots, run, options.same, options.stop_repeating, endings, specs)
 
 
 def play(plan: Plan, output: str | Path, options: PlayOptions = DEFAULTS, *, hear: Hear | None = None) -> PlayTally:
@@ -122,13 +128,14 @@ def playing(
             ids = [match.id for match in matches]
             if options.again:
                 journal.forget_failed(ids)
-            _try_out(plan, [match for match in matches if match.id not in journal])
+            _try_out_plan(plan, [match for match in matches if match.id not in journal])
             new_dialogues = talk(
                 matches,
                 plan.bots,
                 batch=options.batch,
                 repeats=plan.repeats,
                 stop_repeating=plan.stop_repeating,
+                endings=plan.endings,
                 patience=options.patience,
                 journal=journal,
                 tally=options.tally,
@@ -140,24 +147,33 @@ def playing(
 
         yield play_matches
         ids = dict.fromkeys([*(match.id for match in plan.matches), *before])
-        journal.finish(output, ids, **plan.facts())
+        journal.finish(output, journal.dialogues(ids), **plan.facts())
 
 
-def _try_out(plan: Plan, matches: Sequence[BotMatch]) -> None:
-    """Try out each needed bot once, so that a wrong port or key is reported now, not after thousands of attempts."""
-    first_matches: dict[str, BotMatch] = {}
+def _try_out_plan(plan: Plan, matches: Sequence[BotMatch]) -> None:
+    first_turns: dict[str, Sequence[Turn]] = {}
     for match in matches:
-        first_matches.setdefault(match.target, match)
-        first_matches.setdefault(match.partner, match)
-    for name, match in sorted(first_matches.items()):
-        bot = plan.bots.get(name)
-        if bot is None or sameness(bot) in plan.tried:
+        turns = [Turn(text) for text in match.opening]
+        first_turns.setdefault(match.target, turns)
+        first_turns.setdefault(match.partner, turns)
+    try_out(plan.bots, first_turns, plan.tried)
+
+
+def try_out(bots: Mapping[str, Bot], first_turns: Mapping[str, Sequence[Turn]], tried: set[Any] | None = None) -> None:
+    """Try out each bot that has turns to answer, unless it was `tried`.
+
+    So a wrong port or key is reported now, not after thousands of attempts.
+    """
+    tried = set() if tried is None else tried
+    for name, turns in sorted(first_turns.items()):
+        bot = bots.get(name)
+        if bot is None or sameness(bot) in tried:
             continue
         try:
-            bot.try_out([Turn(text) for text in match.opening])
+            bot.try_out(turns)
         except InterloqError as error:
-            raise InputError(f"{name!r} cannot play: {error}") from error
-        plan.tried.add(sameness(bot))
+            raise InputError(f"{name!r} cannot answer: {error}") from error
+        tried.add(sameness(bot))
 
 
 def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:

@@ -20,6 +20,7 @@ from itertools import permutations, product
 from interloq.errors import InputError
 from interloq.play.openings import Opening
 from interloq.play.play_options import EXCHANGES
+from interloq.records import Turn
 from interloq.signature import fingerprint
 
 SECOND, PARTNER = " (2)", " (partner)"
@@ -28,7 +29,10 @@ _REFUSED = re.compile(r"[~;\x00-\x1f\x7f-\x9f\u2028\u2029]|: |^\s|\s$|\((2|partn
 
 @dataclass(frozen=True, slots=True)
 class BotMatch:
-    """One dialogue to play; in self-play the partner is the target."""
+    """One dialogue to play; in self-play the partner is the target.
+
+    With a `context` instead of an opening, it is one reply of the target to turns that have their own speakers.
+    """
 
     id: str
     target: str
@@ -37,6 +41,22 @@ class BotMatch:
     exchanges: int
     target_first: bool
     seed: int
+    context: tuple[Turn, ...] = ()
+
+    @property
+    def utterances(self) -> int:
+        """How many utterances the bots add."""
+        return 1 if self.context else 2 * self.exchanges
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The bots that speak."""
+        return (self.target,) if self.context else (self.target, self.partner)
+
+
+def reply_match(id: str, system: str, context: Sequence[Turn], seed: int) -> BotMatch:
+    """Return the match in which a system replies once to a context."""
+    return BotMatch(id, system, "", (), 1, True, seed, tuple(context))
 
 
 def self_play(

@@ -8,13 +8,14 @@ and on the seed of match and turn, so batches and order do not change results.
 Bots that wait for servers or programs (`waits`) answer concurrently, one batch each, together with one of the bots that
 compute locally. All batches are finished before the next are started, so that scheduling does not depend on speed.
 
-A bot never stops the others. A missing reply (crashed, timed out, empty) ends the dialogue; repeating itself is noted,
-and ends the dialogue only if `stop_repeating` is set. `Dialogue.failure` lists what happened:
-`name: what at turn n`, joined by `; `.
+A bot never stops the others. A missing reply (crashed, timed out, empty) ends the dialogue; a bot or a rule may end it
+too (`Dialogue.ended_by`); repeating itself is noted, and ends the dialogue only if `stop_repeating` is set.
+`Dialogue.failure` lists what happened: `name: what at turn n`, joined by `; `.
 """
 
 from __future__ import annotations
 
+import contextvars
 import heapq
 import queue
 import threading
@@ -26,6 +27,7 @@ from typing import Any
 
 from interloq.errors import InputError
 from interloq.play.bot import Bot, BotLike, as_bot, ask_bot
+from interloq.play.endings import EndRules
 from interloq.play.journal import Journal
 from interloq.play.play_options import REPEATS
 from interloq.play.schedule import SECOND, BotMatch, seed_of
@@ -36,6 +38,8 @@ BATCH = 256  # dialogues a bot answers at once, if it does not set this itself
 TOGETHER = 4_096  # dialogues in flight
 GIVE_UP = 100  # missing replies in a row after which a bot is no longer asked
 REPEATING = "repeats itself"
+NO_REPLY = "ended the dialogue without a reply"
+NO_RULES = EndRules()
 
 
 @dataclass(slots=True)
@@ -47,27 +51,31 @@ class PlayTally:
     utterances: int = 0  # of the dialogues' own
     with_failures: int = 0
     short: int = 0  # of these, dialogues that ended early
-    failed: int = 0  # short ones with a missing reply; the others were stopped because a bot repeated itself
+    failed: int = 0  # short ones with a missing reply; the others were ended by a speaker or a rule
+    ended: Counter[tuple[str, str]] = field(default_factory=Counter)  # (bot, why) → dialogues that a speaker ended
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)  # (bot, what) → how often
     replies: Counter[str] = field(default_factory=Counter)
     batches: Counter[str] = field(default_factory=Counter)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
-    def add(self, dialogue: Dialogue, exchanges: int, *, resumed: bool = False) -> None:
+    def add(self, dialogue: Dialogue, expected: int, *, resumed: bool = False) -> None:
+        """Count a finished dialogue that should have this many utterances of its own."""
         utterances = len(dialogue.turns) - dialogue.given
         self.dialogues += 1
         self.resumed += resumed
         self.utterances += utterances
-        self.short += utterances < 2 * exchanges
-        self.failed += utterances < 2 * exchanges and not dialogue.failure.split(": ")[-1].startswith(REPEATING)
+        self.short += utterances < expected
+        is_stopped = dialogue.failure.split(": ")[-1].startswith(REPEATING)
+        self.failed += utterances < expected and not dialogue.ended_by and not is_stopped
+        if dialogue.ended_by:
+            speaker, _, why = dialogue.ended_by.partition(": ")
+            self.ended[dialogue.systems.get(speaker, speaker), why] += 1
         self.with_failures += bool(dialogue.failure)
         self.failures.update((bot, kind_of(what)) for bot, what in failures(dialogue))
 
     def facts(self) -> dict[str, Any]:
         """Return the counts for JSON."""
-        failures_of: dict[str, dict[str, int]] = {}
-        for (bot, what), n in sorted(self.failures.items()):
-            failures_of.setdefault(bot, {})[what] = n
+        failures_of, ended_of = _by_bot(self.failures), _by_bot(self.ended)
         bots = {}
         for bot in sorted({*self.replies, *failures_of}):
             bots[bot] = {
@@ -83,6 +91,7 @@ class PlayTally:
             "with_failures": self.with_failures,
             "short": self.short,
             "failed": self.failed,
+            "ended": ended_of,
             "bots": bots,
         }
 
@@ -95,6 +104,7 @@ def talk(
     together: int = TOGETHER,
     repeats: int = REPEATS,
     stop_repeating: bool = False,
+    endings: EndRules = NO_RULES,
     patience: float = 0.0,
     give_up: int = GIVE_UP,
     journal: Journal | None = None,
@@ -115,7 +125,7 @@ def talk(
         raise InputError(f"patience must be 0 seconds or more, got {patience}", hint="0 means no limit")
     tally = PlayTally() if tally is None else tally
     completed = {name: as_bot(bot) for name, bot in bots.items()}
-    room = _Room(completed, batch, _Rules(repeats, stop_repeating, patience, give_up), tally)
+    room = _Room(completed, batch, _Rules(repeats, stop_repeating, endings, patience, give_up), tally)
     waiting = _find_unplayed(matches, bots, journal, tally)
     room.fill(waiting, together)
     while room.under_way:
@@ -123,11 +133,18 @@ def talk(
             for match, dialogue in finished:
                 if journal is not None:
                     journal.add(dialogue)
-                tally.add(dialogue, match.exchanges)
+                tally.add(dialogue, match.utterances)
             if progress:
                 progress(heard)
             yield from (dialogue for _, dialogue in finished)
         room.fill(waiting, together)
+
+
+def _by_bot(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    by_bot: dict[str, dict[str, int]] = {}
+    for (bot, what), n in sorted(counts.items()):
+        by_bot.setdefault(bot, {})[what] = n
+    return by_bot
 
 
 def close_all(bots: Iterable[BotLike]) -> None:
@@ -154,6 +171,7 @@ def kind_of(what: str) -> str:
 class _Rules:
     repeats: int
     stop_repeating: bool
+    endings: EndRules
     patience: float
     give_up: int
 
@@ -161,7 +179,7 @@ class _Rules:
 class _Talk:
     """A match and its turns so far."""
 
-    __slots__ = ("failures", "match", "speakers", "turns")
+    __slots__ = ("ended_by", "failures", "given", "match", "speakers", "turns")
 
     def __init__(self, match: BotMatch) -> None:
         self.match = match
@@ -173,15 +191,24 @@ class _Talk:
             self.speakers = (partner, match.target)
         given = len(match.opening)  # the next speaker did not say the last of them
         self.turns = [Turn(text, self.speakers[(given - i) % 2]) for i, text in enumerate(match.opening)]
+        if match.context:
+            self.speakers = (match.target, match.target)
+            self.turns = list(match.context)
+        self.given = len(self.turns)
         self.failures: list[str] = []
+        self.ended_by = ""
 
     @property
     def speaker(self) -> str:
-        return self.speakers[(len(self.turns) - len(self.match.opening)) % 2]
+        return self.speakers[(len(self.turns) - self.given) % 2]
 
     @property
     def bot(self) -> str:
         return self.match.target if self.speaker == self.match.target else self.match.partner
+
+    @property
+    def left(self) -> int:
+        return self.given + self.match.utterances - len(self.turns)
 
     @property
     def seed(self) -> int:
@@ -189,26 +216,34 @@ class _Talk:
 
     def hear(self, reply: Reply, rules: _Rules) -> bool:
         """Add the reply; return whether the dialogue continues."""
+        reply, ending = rules.endings.apply(reply)
         if reply.failure:
             self._note(reply.failure)
+        if ending:
+            self.ended_by = f"{self.speaker}: {ending}"
         if not reply.text:
+            if ending and self.match.context:
+                self._note(NO_REPLY)
             return False
         self.turns.append(Turn(reply.text, self.speaker))
         last, equal = self.turns[-1], 0
-        for turn in self.turns[len(self.match.opening) :]:
+        for turn in self.turns[self.given :]:
             equal += turn.speaker == last.speaker and _plain_text(turn) == _plain_text(last)
         if rules.repeats > 1 and equal == rules.repeats:  # noted once per dialogue
             self._note(REPEATING, turn=len(self.turns))
             if rules.stop_repeating:
                 return False
-        return len(self.turns) < len(self.match.opening) + 2 * self.match.exchanges
+        return self.left > 0 and not ending
 
     def make_dialogue(self) -> Dialogue:
         """Return the finished dialogue; the target is the first of its systems."""
         match = self.match
+        failure = "; ".join(self.failures)
+        if match.context:  # who asked has the context
+            return Dialogue(match.id, self.turns[self.given :], {match.target: match.target}, failure=failure)
         first, second = self.speakers if match.target_first else reversed(self.speakers)
         systems = {first: match.target, second: match.partner}
-        return Dialogue(match.id, self.turns, systems, given=len(match.opening), failure="; ".join(self.failures))
+        return Dialogue(match.id, self.turns, systems, given=self.given, failure=failure, ended_by=self.ended_by)
 
     def _note(self, failure: str, turn: int = 0) -> None:
         speaker = self.turns[turn - 1].speaker if turn else self.speaker
@@ -291,8 +326,7 @@ class _Room:
         return finished, utterances
 
     def _wait(self, number: int, talk: _Talk) -> None:
-        left = len(talk.match.opening) + 2 * talk.match.exchanges - len(talk.turns)
-        heapq.heappush(self.queues[self.voice[talk.bot]], (left, number, talk))
+        heapq.heappush(self.queues[self.voice[talk.bot]], (talk.left, number, talk))
 
     def _count(self, voice: str, talks: Sequence[_Talk], replies: Sequence[Reply], seconds: float) -> None:
         names = Counter(talk.bot for talk in talks)
@@ -315,11 +349,11 @@ def _find_unplayed(
     matches: Iterable[BotMatch], bots: Mapping[str, BotLike], journal: Journal | None, tally: PlayTally
 ) -> Iterator[BotMatch]:
     for match in matches:
-        for name in (match.target, match.partner):
+        for name in match.bots:
             if name not in bots:
                 raise InputError(f"no bot is called {name!r}, but {match.id!r} needs it", hint="add it to the bots")
         if journal is not None and match.id in journal:
-            tally.add(journal[match.id], match.exchanges, resumed=True)
+            tally.add(journal[match.id], match.utterances, resumed=True)
         else:
             yield match
 
@@ -356,7 +390,8 @@ def _side_by_side(
         ended.put((name, outcome, time.perf_counter() - start))
 
     for named in calls.items():
-        threading.Thread(target=work, args=named, daemon=True).start()
+        context = contextvars.copy_context()  # the limits of spending
+        threading.Thread(target=context.run, args=(work, *named), daemon=True).start()
     while left:
         timeout = None
         if patience:

@@ -38,9 +38,9 @@ from interloq.models.pretrained import Subwords, check_fit
 from interloq.models.processes import pick_device
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.rate import learning
-from interloq.rate.examples import Examples
+from interloq.rate.examples import ExampleLimits, Examples
 from interloq.rate.network_rater import BETWEEN, with_contexts
-from interloq.rate.pairs import NO_PARROTS, RaterPairs, source_of
+from interloq.rate.pairs import NO_LIMITS, NO_PARROTS, RaterPairs, source_of
 from interloq.rate.parrots import Parrots
 from interloq.rate.settings import BERT_LONGEST, Batching, RaterReading, RaterSources
 from interloq.records import Pair
@@ -193,6 +193,7 @@ def from_log(
     low_rank: LowRank,
     reading: RaterReading,
     parrots: Parrots = NO_PARROTS,
+    limits: ExampleLimits = NO_LIMITS,
 ) -> BertRaterJob:
     """Return the job of `interloq train rater --encoder`."""
 
@@ -200,9 +201,10 @@ def from_log(
         return [with_contexts(pairs, reading.turns) for pairs in log.logs()]
 
     read = read_contexts if reading.turns > 1 else log.logs
+    folder = Path(given.examples) if given.examples else None
     return BertRaterJob(
         encoder=str(given.encoder),
-        logs=learning.RaterLogs(read, examples, Path(given.examples) if given.examples else None, parrots),
+        logs=learning.RaterLogs(read, examples, folder, parrots, limits),
         source=source_of(log, given.examples),
         longest=given.longest,
         turns=reading.turns,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from interloq.errors import InputError, count
 from interloq.options import limited, option
-from interloq.registry import Component
+from interloq.registry import Component, full_spec
 
 Keys = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
@@ -51,6 +51,21 @@ class Examples(Component):
         super().__post_init__()
         if not 0 < self.dev_share <= 0.5:
             raise InputError(f"dev_share must be above 0 and at most .5, got {self.dev_share}")
+
+
+@dataclass(frozen=True)
+class ExampleLimits(Component):
+    """How many examples each part has at most, drawn at random; half of them are positive."""
+
+    train_examples: int = option(0, "examples to train on, drawn at random; 0: all that the logs give", least=0)
+    dev_examples: int = option(0, "examples in the dev part, drawn at random; 0: all", least=0)
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What names of jobs and folders of examples contain: nothing if there are no limits."""
+        if not (self.train_examples or self.dev_examples):
+            return {}
+        return {"limits": full_spec(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +128,17 @@ class Side:
     labels: NDArray[np.int8]
     over_cap: int  # positives above the cap per utterance
     unmatched: int  # positives omitted because no further negative was found
+    over_limit: int = 0  # positives above the limit of all examples
 
 
-def side(log: KeyedPairs, part: slice, settings: Examples, rng: np.random.Generator) -> Side:
-    """Draw half positives, half negatives from the pairs at `part`, in random order."""
+def side(log: KeyedPairs, part: slice, settings: Examples, rng: np.random.Generator, *, most: int = 0) -> Side:
+    """Draw half positives, half negatives from the pairs at `part`, in random order; at most `most`, if it is given."""
     own = log.only(part)
     starts, sizes = own.groups()
-    positives = _positives(starts, sizes, settings.most_positives, rng)
+    every_positive = _positives(starts, sizes, settings.most_positives, rng)
+    positives = every_positive
+    if most and most < 2 * len(positives):
+        positives = positives[rng.choice(len(positives), most // 2, replace=False)]
     pool = np.arange(len(own.utterances), dtype=np.int32)
     if settings.negatives == "matched":
         pool = positives.ravel()
@@ -137,7 +156,8 @@ def side(log: KeyedPairs, part: slice, settings: Examples, rng: np.random.Genera
     flipped = rng.random(len(rows)) < 0.5  # so that neither of the two pairs is first more often
     rows[flipped] = rows[flipped, ::-1]
     rows += np.int32(part.start)
-    return Side(rows, labels, every - len(positives), unmatched)
+    over_limit = len(every_positive) - len(positives)
+    return Side(rows, labels, every - len(every_positive), unmatched, over_limit)
 
 
 def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Generator) -> Places:

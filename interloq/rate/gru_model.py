@@ -31,8 +31,8 @@ from interloq.learn.trainable import PairLog
 from interloq.models.batches import make_batches
 from interloq.models.processes import pick_device
 from interloq.rate import learning
-from interloq.rate.examples import Examples
-from interloq.rate.pairs import NO_PARROTS, RaterPairs, source_of
+from interloq.rate.examples import ExampleLimits, Examples
+from interloq.rate.pairs import NO_LIMITS, NO_PARROTS, RaterPairs, source_of
 from interloq.rate.parrots import Parrots
 from interloq.rate.settings import Batching, RaterSources, RaterTokenizer, Shape
 from interloq.registry import full_spec
@@ -136,7 +136,7 @@ class GruRaterJob(Job[RaterTask]):
         tokenizer = f"pieces(longest={self.longest},vocabulary={self.vocabulary})"
         if self.tokenizer:
             tokenizer = Pieces(self.tokenizer, longest=self.longest).signature()
-        drawing = [full_spec(self.logs.examples), tokenizer, *self.logs.parrots.parts.values()]
+        drawing = [full_spec(self.logs.examples), tokenizer, *self.logs.additions]
         return [full_spec(self.batching), *drawing]
 
     def pieces(self, run: Run) -> Pieces:
@@ -175,10 +175,12 @@ def from_log(
     own: RaterTokenizer,
     shape: Shape,
     parrots: Parrots = NO_PARROTS,
+    limits: ExampleLimits = NO_LIMITS,
 ) -> GruRaterJob:
     """Return the job of `interloq train rater`."""
+    folder = Path(given.examples) if given.examples else None
     return GruRaterJob(
-        logs=learning.RaterLogs(log.logs, examples, Path(given.examples) if given.examples else None, parrots),
+        logs=learning.RaterLogs(log.logs, examples, folder, parrots, limits),
         source=source_of(log, given.examples if own.tokenizer else None),
         longest=given.longest,
         tokenizer=own.tokenizer,

@@ -14,12 +14,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.errors import count
 from interloq.learn.calibrate import calibration
 from interloq.learn.fit import Part, dev_outputs
 from interloq.learn.job import Run
 from interloq.models.batches import make_batches, number_distinct
-from interloq.rate.examples import Examples
-from interloq.rate.pairs import NO_PARROTS, PARTS, RaterPairs, TextNumbering, write_examples
+from interloq.rate.examples import ExampleLimits, Examples
+from interloq.rate.pairs import NO_LIMITS, NO_PARROTS, PARTS, RaterPairs, TextNumbering, write_examples
 from interloq.rate.parrots import Parrots
 from interloq.rate.settings import Batching
 from interloq.records import Pair
@@ -71,11 +72,17 @@ class RaterLogs:
     examples: Examples
     folder: Path | None = None
     parrots: Parrots = NO_PARROTS
+    limits: ExampleLimits = NO_LIMITS
 
     @property
     def parts(self) -> list[str]:
         """How the examples are drawn, for names of jobs."""
-        return [full_spec(self.examples), *self.parrots.parts.values()]
+        return [full_spec(self.examples), *self.additions]
+
+    @property
+    def additions(self) -> list[str]:
+        """Settings that names of jobs contain only if they differ from their defaults."""
+        return [*self.parrots.parts.values(), *self.limits.parts.values()]
 
     def pairs(self, run: Run, numbering: TextNumbering, source: str, between: int | None = None) -> RaterPairs:
         """Return the examples; the first call makes them, later ones open them. `source` identifies the logs.
@@ -84,16 +91,26 @@ class RaterLogs:
         """
         folder = self.folder or run.work / EXAMPLES
         with run.progress("reading pairs", None) as step:
-            return write_examples(
+            pairs = write_examples(
                 self.read(),
                 folder,
                 numbering,
                 self.examples,
                 source=source,
                 parrots=self.parrots,
+                limits=self.limits,
                 between=between,
                 progress=step,
             )
+        self._report_too_few(pairs, run)
+        return pairs
+
+    def _report_too_few(self, pairs: RaterPairs, run: Run) -> None:
+        wanted: dict[Part, int] = {"train": self.limits.train_examples, "dev": self.limits.dev_examples}
+        for part, most in wanted.items():
+            drawn = len(pairs.labels[part])
+            if drawn < most // 2 * 2:
+                run.report(f"the logs give {count(drawn, 'example')} for the {part} part; {most:,} were asked for")
 
 
 def was_trained_on(facts: dict[str, Any], source: str) -> bool:

@@ -34,7 +34,7 @@ from interloq.data.text.texts import UnseenTexts
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.learn.trainable import PairLog
-from interloq.rate.examples import Examples, KeyedPairs, Keys, Numbers, Side, changes, side
+from interloq.rate.examples import ExampleLimits, Examples, KeyedPairs, Keys, Numbers, Side, changes, side
 from interloq.rate.parrots import Parrots, Tokens, choose_parrots, copy_utterance
 from interloq.records import Pair
 from interloq.registry import full_spec
@@ -50,6 +50,7 @@ TOKENS, ENDS = "tokens.npy", "ends.npy"
 FILES = ("pairs", "origins", "forms", "lengths", "tokens")
 BATCH = 10_000  # pairs read at a time
 NO_PARROTS = Parrots()
+NO_LIMITS = ExampleLimits()
 
 
 class TextNumbering(Protocol):
@@ -200,6 +201,7 @@ def write_examples(
     *,
     source: str,
     parrots: Parrots = NO_PARROTS,
+    limits: ExampleLimits = NO_LIMITS,
     between: int | None = None,
     excluded: Callable[[Pair], bool] | None = None,
     progress: Step | None = None,
@@ -210,7 +212,8 @@ def write_examples(
     token between the turns of an utterance, if it may be several. `progress` is called with the number of pairs read.
     """
     folder = Path(folder).resolve()
-    job = fingerprint(full_spec(settings), pieces.signature(), source, *parrots.parts.values())
+    additions = parrots.parts | limits.parts
+    job = fingerprint(full_spec(settings), pieces.signature(), source, *additions.values())
     # whether the folder contains these examples; a folder with anything else is refused
     facts = _facts(folder)
     if facts is None and not is_free(folder):
@@ -227,9 +230,9 @@ def write_examples(
     with atomic_folder(folder) as part:
         stream = Stream(part / "work", pieces, excluded)
         stream.read(logs, progress or (lambda _: None))
-        counts = _draw(stream, part, settings, parrots.parrots, between)
+        counts = _draw(stream, part, settings, limits, parrots.parrots, between)
         remove(stream.folder)
-        origin = {"source": source, "settings": full_spec(settings), **parrots.parts, "pieces": pieces.signature()}
+        origin = {"source": source, "settings": full_spec(settings), **additions, "pieces": pieces.signature()}
         _close(part, {"kind": KIND, "schema": SCHEMA, "job": job, **origin, "vocabulary": pieces.size, **counts})
     return RaterPairs.load(folder)
 
@@ -244,7 +247,14 @@ def source_of(log: PairLog, examples: str | None) -> str:
     return str(facts["source"])
 
 
-def _draw(stream: Stream, folder: Path, settings: Examples, parrot_share: float, between: int | None) -> dict[str, Any]:
+def _draw(
+    stream: Stream,
+    folder: Path,
+    settings: Examples,
+    limits: ExampleLimits,
+    parrot_share: float,
+    between: int | None,
+) -> dict[str, Any]:
     """Draw the examples, and write them with their texts; return counts."""
     log = stream.log()
     sizes = log.groups()[1]
@@ -253,10 +263,12 @@ def _draw(stream: Stream, folder: Path, settings: Examples, parrot_share: float,
     cut = int(np.searchsorted(log.utterances, log.boundary(settings.dev_share)))
     places: dict[Part, slice] = {"train": slice(cut, len(log.utterances)), "dev": slice(0, cut)}
     sides: dict[Part, Side] = {}
+    most: dict[Part, int] = {"train": limits.train_examples, "dev": limits.dev_examples}
     parrots: dict[Part, Numbers] = {}
     copies: list[Tokens] = []
     for number, part in enumerate(PARTS):
-        sides[part] = side(log, places[part], settings, np.random.default_rng([settings.seed, 2 + number]))
+        rng = np.random.default_rng([settings.seed, 2 + number])
+        sides[part] = side(log, places[part], settings, rng, most=most[part])
         if parrot_share:
             rng = np.random.default_rng([settings.seed, 4 + number])
             parrots[part] = choose_parrots(log, sides[part], parrot_share, rng)
@@ -309,6 +321,7 @@ def _counts(log: KeyedPairs, places: slice, drawn: Side) -> dict[str, int]:
             "no negatives can be drawn: all utterances with two replies share their replies", hint="use larger logs"
         )
     positives = drawn.rows[drawn.labels == 1, 0]
+    limited = {"positives_over_limit": drawn.over_limit} if drawn.over_limit else {}
     return {
         "examples": len(drawn.rows),
         "positives": len(positives),
@@ -316,6 +329,7 @@ def _counts(log: KeyedPairs, places: slice, drawn: Side) -> dict[str, int]:
         "pairs": places.stop - places.start,
         "positives_over_cap": drawn.over_cap,
         "positives_without_negative": drawn.unmatched,
+        **limited,
     }
 
 

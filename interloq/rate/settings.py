@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of the NN-raters, in their own module so that reading the defaults does not import torch.
 
-The settings of the Bi-GRU are from the papers. For BERT, the paper gives none; these are common values for fine-tuning.
+The settings of the Bi-GRU are from the papers. The paper trains BERT "with the same settings" (2023, section 5.4), that
+is, with a learning rate of .001, which is high for a transformer; our defaults are common values for fine-tuning.
+`--as-published` uses the paper's values for either network.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from interloq.errors import count
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
 from interloq.options import option
-from interloq.rate.examples import Examples
+from interloq.rate.examples import ExampleLimits, Examples
 from interloq.rate.parrots import Parrots
 from interloq.rate.summary import warning
 from interloq.registry import Component
@@ -41,6 +43,13 @@ BERT_TRAINING = Training(
 )
 BERT_BATCHING = Batching(batch=128, tokens=2**15)
 BERT_LONGEST = 64  # three texts are read together
+
+# The papers' settings. They stop after 15 epochs, and keep the epoch with the lowest validation loss.
+PUBLISHED_LIMITS = ExampleLimits(train_examples=5_600_000, dev_examples=10_000)
+PUBLISHED_TRAINING = Training(patience=0)
+PUBLISHED_BATCHING = Batching(tokens=2**17)  # never less than 1,000 examples of at most 128 tokens
+PUBLISHED_BERT_TRAINING = Training(patience=0, accumulate=8)  # 1,000 examples per step, in batches that fit into memory
+PUBLISHED_BERT_BATCHING = Batching(batch=125, tokens=2**16)
 
 
 @dataclass(frozen=True)
@@ -95,15 +104,17 @@ BERT_TRAINABLE = Trainable(
         LowRank(),
         RaterReading(),
         Parrots(),
+        ExampleLimits(),
     ),
     job="interloq.rate.bert_model:from_log",
     result=_result,
     noun="rater",
     loop=LOOP,
+    published=(PUBLISHED_BERT_TRAINING, PUBLISHED_BERT_BATCHING, PUBLISHED_LIMITS),
 )
 TRAINABLE = Trainable(
     SUMMARY,
-    (RaterSources(), Training(), Batching(), Examples(), RaterTokenizer(), Shape(), Parrots()),
+    (RaterSources(), Training(), Batching(), Examples(), RaterTokenizer(), Shape(), Parrots(), ExampleLimits()),
     job="interloq.rate.gru_model:from_log",
     result=_result,
     noun="rater",
@@ -111,5 +122,6 @@ TRAINABLE = Trainable(
     loop=LOOP,
     needs_files=False,
     instead=("encoder", BERT_TRAINABLE),
+    published=(PUBLISHED_TRAINING, PUBLISHED_BATCHING, PUBLISHED_LIMITS),
     name="rater",
 )

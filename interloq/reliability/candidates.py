@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.records.jsonl import Rejected, read_all
@@ -27,13 +27,11 @@ from interloq.retrieve.extend import (
     read_ids,
     usable_replies,
 )
-from interloq.retrieve.index import open_index
-from interloq.retrieve.leaks import words
+from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Hit, Query
 from interloq.signature import Signature, file_fingerprint, fingerprint
 
 BATCH = 1_024  # samples whose candidates are searched together
-NUMBERS = 2**24  # similarities in memory at a time
 
 
 def open_finder(
@@ -54,13 +52,13 @@ def open_finder(
         bot.try_out((Turn("Hello!"),))
         facts = {"retriever": "llm", "bot": str(bot.signature()), "replies": options.replies}
         return Written(bot, options.replies, written), Signature.of("extend", facts | signed)
-    pairs = list(read_all(options.log, kind="pairs", on_reject=on_reject))
+    pairs = read_all(options.log, kind="pairs", on_reject=on_reject)
     source = fingerprint(*sorted(file_fingerprint(Path(path)) for path in options.log))
     if options.origin == "query":
         finder = SameQuery(pairs, excluded=read_ids(options.exclude))
         return finder, Signature.of("extend", {"retriever": "same-query", "sources": source} | signed)
     search = JaccardSearch(pairs)
-    facts = {"retriever": "jaccard", "pairs": len(search.pairs), "sources": source}
+    facts = {"retriever": "jaccard", "pairs": len(search), "sources": source}
     return search, Signature.of("extend", facts | signed)
 
 
@@ -86,43 +84,20 @@ def make_request(sample: Sample, replies: tuple[Reference, ...]) -> Request:
 
 
 class JaccardSearch:
-    """Finds the pairs of a log whose utterances share the largest part of their words with a query."""
+    """Finds the pairs of a log whose utterances share the largest part of their words with a query.
+
+    The log is indexed in a temporary folder.
+    """
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
-        self.pairs = list(pairs)
-        texts = [pair.utterance for pair in self.pairs]
-        self._columns: dict[str, int] = {}
-        for text in texts:
-            for word in words(text):
-                self._columns.setdefault(word, len(self._columns))
-        self._texts = self._matrix(texts)
-        self._sizes = np.asarray(self._texts.sum(axis=1)).ravel()
+        folder = tempfile.mkdtemp(prefix="interloq-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._index = create_index(folder, "jaccard")
+        self._index.add(pairs, source="log")
+
+    def __len__(self) -> int:
+        return len(self._index.store)
 
     def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]:
         """Return the k most similar pairs for each query, best first, leaving out pairs that share no word with it."""
-        step = max(1, NUMBERS // max(1, len(self.pairs)))
-        hits: list[list[Hit]] = []
-        for batch in batched(queries, step):
-            texts = [query.utterance for query in batch]
-            shared = (self._matrix(texts) @ self._texts.T).toarray()
-            sizes = np.array([len(words(text)) for text in texts], dtype=np.float64)
-            similarities = shared / np.maximum(sizes[:, None] + self._sizes - shared, 1)
-            hits += [self._best(row, k) for row in similarities]
-        return hits
-
-    def _best(self, row: NDArray[np.float64], k: int) -> list[Hit]:
-        least = np.partition(row, -k)[-k] if k < len(row) else 0.0
-        places = np.flatnonzero((row >= least) & (row > 0))
-        order = places[np.argsort(-row[places], kind="stable")][:k]  # ties: the earlier pair
-        return [Hit(self.pairs[i], float(row[i])) for i in order.tolist()]
-
-    def _matrix(self, texts: Sequence[str]) -> Any:
-        """Return one row of ones per text, one column per word of the log; other words are skipped."""
-        from scipy import sparse  # slow to import
-
-        columns: list[int] = []
-        ends = [0]
-        for text in texts:
-            columns += [self._columns[word] for word in words(text) if word in self._columns]
-            ends.append(len(columns))
-        return sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(texts), max(1, len(self._columns))))
+        return self._index.search(queries, k)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -36,14 +36,7 @@ class Bm25(Retriever, name="bm25"):
             raise SpecError(f"bm25: k1 must be at least 0 and b from 0 to 1, got k1={self.k1}, b={self.b}")
 
     def encode(self, texts: Sequence[str]) -> Words:
-        numbering = TokenNumbering(self.tokenizer)
-        numbered = numbering.texts(texts)
-        hashes = np.array([term(token) for token in numbering.vocabulary()], dtype=np.uint64)
-        owner = np.repeat(np.arange(len(texts), dtype=np.int64), numbered.lengths)
-        keys, counts = np.unique(owner * max(len(hashes), 1) + numbered.tokens, return_counts=True)
-        owner, token = np.divmod(keys, max(len(hashes), 1))
-        ends = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(texts)))])
-        return Words(hashes[token], counts.astype(np.int32), ends)
+        return count_words(texts, self.tokenizer)
 
     def built_with(self) -> str:
         return self.tokenizer.signature()
@@ -52,3 +45,15 @@ class Bm25(Retriever, name="bm25"):
 def term(token: str) -> int:
     """Return the hash of a word, the same on every machine."""
     return int.from_bytes(blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def count_words(texts: Sequence[str], tokenizer: Any) -> Words:
+    """Return the counted words of each text."""
+    numbering = TokenNumbering(tokenizer)
+    numbered = numbering.texts(texts)
+    hashes = np.array([term(token) for token in numbering.vocabulary()], dtype=np.uint64)
+    owner = np.repeat(np.arange(len(texts), dtype=np.int64), numbered.lengths)
+    keys, counts = np.unique(owner * max(len(hashes), 1) + numbered.tokens, return_counts=True)
+    owner, token = np.divmod(keys, max(len(hashes), 1))
+    ends = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(texts)))])
+    return Words(hashes[token], counts.astype(np.int32), ends)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.errors import InputError, MissingDependencyError
-from interloq.registry import create
+from interloq.registry import create, spec
 from interloq.retrieve.retriever import Retriever, Store
 from interloq.trust import HUB
 
@@ -60,6 +60,9 @@ def create_store(
     exact = {} if exact_up_to is None else {"exact_up_to": exact_up_to}
     store = _server(address)
     if store is not None:
+        if getattr(retriever, "ranking", "bm25") != "bm25":
+            message = f"a server cannot search by {spec(retriever)}"
+            raise InputError(message, hint="name a folder, or choose bm25 or dense")
         return store.create(str(address), retriever, recall=recall, **exact)  # type: ignore[no-any-return]
     from interloq.retrieve.folder.folder_store import Embedded
 

@@ -10,7 +10,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ import orjson
 from interloq.servers.chat_parameters import find_refused_parameter, parameters_of
 from interloq.servers.http_body import Body, BodyError
 from interloq.servers.replies import Reply, one_line, without_reasoning
+from interloq.servers.spending import Call, cost_of
 from interloq.signature import fingerprint
 
 LARGEST = 1 << 20  # most bytes read of an answer
@@ -74,10 +75,6 @@ class ChatConnection:
     retries: int
     rate: float
     free_at: float = 0.0  # when the next request may be sent
-
-    async def replies(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
-        """Return one reply per request, in order; a failed request is a reply with a `failure`."""
-        return [reply_of(answer) for answer in await self.answers(bodies, read_text)]
 
     async def answers(
         self,
@@ -237,11 +234,21 @@ class ChatConnection:
         return _KEY.sub("***", one_line(text.replace(self.secret, "***") if self.secret else text))
 
 
-def reply_of(answer: str | RequestFailed) -> Reply:
+def reply_of(answer: str | ChatAnswer | RequestFailed) -> Reply:
     """Return the text of an answer, or the failure of its request, as a reply."""
     if isinstance(answer, RequestFailed):
         return Reply("", str(answer))
-    return Reply(answer)
+    return Reply(answer.text if isinstance(answer, ChatAnswer) else answer)
+
+
+def make_call(url: str, model: str, answer: ChatAnswer | RequestFailed, price: Sequence[float]) -> Call:
+    """Return what one request cost, for the limits of spending and the log of calls; an empty price is unknown."""
+    call = Call(endpoint=url, model=model)
+    if isinstance(answer, RequestFailed):  # without the server's message, which may repeat the prompt
+        return replace(call, failure=str(answer).partition(":")[0])
+    tokens = answer.prompt_tokens, answer.completion_tokens
+    cost = cost_of(*tokens, (price[0], price[1]) if price else None)
+    return replace(call, prompt_tokens=tokens[0], completion_tokens=tokens[1], cost=cost)
 
 
 async def read_body(answer: httpx.Response) -> bytes:

@@ -17,10 +17,11 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A bot's reply, or why there is none."""
+    """A bot's reply, or why there is none. With `ends` the bot ends the dialogue, also without a text."""
 
     text: str
     failure: str = ""  # "", or what went wrong: "crashed: …", "timed out", "empty", "too long" …
+    ends: bool = False
 
 
 def without_reasoning(text: str) -> str:

@@ -26,7 +26,7 @@ import orjson
 
 from interloq.data.files.write_errors import writing
 from interloq.data.records.jsonl import header, header_line
-from interloq.errors import InputError, count
+from interloq.errors import InputError, SpecError, count
 from interloq.options import Options, option
 
 KIND = "calls"
@@ -150,9 +150,9 @@ def current() -> Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingLimits(Options):
-    """Limits and a log of what LLM judges send to paid servers."""
+    """Limits and a log of what LLM judges and bots send to paid servers."""
 
-    max_calls: int | None = option(None, "most requests of LLM judges to a server", least=0)
+    max_calls: int | None = option(None, "most requests to servers of language models", least=0)
     max_cost: float | None = option(None, "most that these requests may cost, in the currency of their price", least=0)
     call_log: str | Path | None = option(
         None,
@@ -184,6 +184,13 @@ def spending(
         yield current()
     finally:
         _CURRENT.reset(token)
+
+
+def check_price(price: object, component: str) -> None:
+    """Refuse a price that is neither empty nor two numbers."""
+    prices = price if isinstance(price, tuple) else (None,)
+    if len(prices) not in (0, 2) or any(type(number) not in (int, float) or number < 0 for number in prices):
+        raise SpecError(f"{component}: price must be two numbers, such as (0.5,1.5), got {price!r}")
 
 
 def cost_of(prompt_tokens: int, completion_tokens: int, price: Price | None) -> float | None:

@@ -138,7 +138,6 @@ def test_models(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot.mkdir(parents=True)
     (snapshot / "model.safetensors").touch()
     monkeypatch.setenv("HF_HUB_CACHE", str(folder / "hub"))
-    monkeypatch.delenv("INTERLOQ_MODELS", raising=False)
     monkeypatch.setitem(JUDGES, READY_BOTH, folder)
     (folder / "model.safetensors").touch()
     monkeypatch.setattr(module, "find_packaged_file", lambda: None)

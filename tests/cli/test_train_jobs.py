@@ -45,7 +45,7 @@ def scorer(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--scorer", "missing"], "missing: no model in the folder"),
+        (["--scorer", "missing"], "missing: no such folder"),
         (["--scorer", "missing", "--epochs", "2"], "--epochs is used with --tune only"),
     ],
 )

@@ -6,17 +6,20 @@ import json
 import os
 import subprocess
 import sys
+from argparse import Namespace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from interloq import Dialogue, Sample, Turn, load, write
 from interloq.cli.main import main
+from interloq.cli.train import choose_job
 from interloq.data.records.jsonl import header
 from interloq.learn.learning_curve import read_curve
 from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.network_rater import Bert
-from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING
+from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINABLE, BERT_TRAINING, TRAINABLE
 from tests.cli.made_runs import run_json
 from tests.made_bert import tiny_bert
 from tests.made_rater import topic_log, write_log
@@ -148,6 +151,35 @@ def test_help_names_the_defaults_with_an_encoder(capsys: Captured) -> None:
     ):
         described = text.split(f" --{name} ")[-1].split(") ")[0]
         assert f"with --encoder {value:g}" in described
+
+
+def test_published_settings_are_those_of_the_paper() -> None:
+    """Section 5.4 of Tsuta et al. (2023): Adam at .001, 1,000 examples per step, 15 epochs, 5.6M and 10K examples."""
+    for encoder, job in ((None, TRAINABLE), ("folder", BERT_TRAINABLE)):
+        arguments = {name: None for trainable in (TRAINABLE, BERT_TRAINABLE) for _, name in trainable.options()}
+        given = Namespace(**arguments | {"encoder": encoder, "seed": 3}, as_published=True)
+        chosen, settings = choose_job(given, TRAINABLE)
+        assert chosen is job
+        values = {}
+        for part in settings:
+            values |= asdict(part)
+        assert (values["optimizer"], values["learning_rate"], values["schedule"]) == ("adam", 0.001, "constant")
+        assert (values["epochs"], values["patience"], values["weight_decay"], values["clip"]) == (15, 0, 0, 0)
+        assert values["batch"] * values["accumulate"] == 1000
+        assert (values["train_examples"], values["dev_examples"]) == (5_600_000, 10_000)
+        rows = 2 * (4 + 3 * values["longest"]) if encoder else values["longest"]
+        assert values["batch"] * rows <= values["tokens"]  # so no step has fewer examples
+        assert values["seed"] == 3
+
+
+def test_numbers_of_examples_and_published_settings(log: Path, capsys: Captured) -> None:
+    options = [*TRAIN, "--epochs", "2", "--as-published", "--train-examples", "60", "-o", "rater", "--json"]
+    assert main(options) == 0
+    out, err = capsys.readouterr()
+    facts = json.loads(out)
+    assert facts["examples"]["train"]["examples"] == 60
+    assert "patience=0" in facts["signature"]
+    assert "examples for the dev part; 10,000 were asked for" in err
 
 
 # ---- mistakes --------------------------------------------------------------------------------------------------------

@@ -64,6 +64,11 @@ def conversations(folder: Path, n: int = 300) -> None:
     rows(folder / "log.jsonl", ({"id": f"d{i}", "turns": its} for i, its in enumerate(turns)))
 
 
+def openings(folder: Path) -> None:
+    repeated = [{"utterance": f"question {i % 300}", "response": f"reply {i}"} for i in range(900)]
+    rows(folder / "repeated.jsonl", repeated)
+
+
 def indexed(folder: Path) -> None:
     pairs(folder)
     samples(folder)
@@ -136,6 +141,59 @@ def queries(folder: Path) -> None:
     indexed(folder)
 
 
+def versions(folder: Path) -> None:
+    samples(folder)
+    old, new = [], []
+    for line in (folder / "samples.jsonl").read_text().splitlines():
+        sample = {**json.loads(line), "system": "bot", "ratings": []}
+        old.append(sample)
+        new.append({**sample, "response": sample["references"][0]["text"]})
+    rows(folder / "old.jsonl", old)
+    rows(folder / "new.jsonl", new)
+
+
+def parts_of_lines(folder: Path) -> None:
+    rng = random.Random(5)
+    for name in ("contexts.txt", "replies.txt"):
+        (folder / name).write_text("".join(f"{text(rng)}\n" for _ in range(500)))
+
+
+def ratings_of_samples(folder: Path) -> None:
+    samples(folder)
+    rows(
+        folder / "ratings.jsonl",
+        ({"item": f"s{i}", "rater": "ben", "aspect": "overall", "value": i % 5 + 1} for i in range(300)),
+    )
+
+
+def published(folder: Path) -> None:
+    from tests.published_layouts import write_grade
+
+    write_grade(folder / "grade")
+
+
+def annotated(folder: Path) -> None:
+    result = {"from_name": "overall", "type": "rating", "value": {"rating": 4}}
+    rng, tasks = random.Random(6), []
+    for i in range(300):
+        answers = [{"completed_by": 7, "result": [result]}]
+        tasks.append({"data": {"id": f"s{i}", "context": [text(rng)], "response": text(rng)}, "annotations": answers})
+    (folder / "export.json").write_text(json.dumps(tasks))
+
+
+def rated_talks(folder: Path) -> None:
+    from tests.scorers.interlocutor.made_models import JUDGES
+
+    rng = random.Random(7)
+    talks = []
+    for i in range(200):
+        judge = JUDGES[i % len(JUDGES)]
+        turns = [{"speaker": (judge, "bot")[k % 2], "text": text(rng)} for k in range(4)]
+        rating = {"rater": judge, "aspect": "impression", "value": i % 5 + 1, "role": "interlocutor"}
+        talks.append({"id": f"d{i}", "turns": turns, "systems": {"bot": "bot"}, "ratings": [rating]})
+    rows(folder / "rated.jsonl", talks)
+
+
 def posts(folder: Path) -> None:
     from tests.made_posts import made_posts, write_posts
 
@@ -152,6 +210,7 @@ RELIABILITY = (
     "train reliability rated.jsonl --metric bleu_star --encoder encoder --context 24 --reply 12 --sizes 2,3 "
     "--hidden 16 --epochs 2"
 )
+PLAY = "play run --scheme self-play --target a=eliza --target b=echo --repeats 4 -o talks.jsonl --quiet"
 STUDY = ("serve add study.db samples.jsonl --task rate --alone --name replies", "serve invite study.db replies -n 3000")
 BACKUP = "serve backup study.db "
 VERBS = (
@@ -169,11 +228,33 @@ VERBS = (
     Verb("serve restore (copy)", "serve restore copy.db new.db", samples, (*STUDY, BACKUP + "copy.db"), once=True),
     Verb("serve backup", f"{BACKUP}rows.jsonl.zst", samples, STUDY, once=True),
     Verb("data convert", "data convert samples.jsonl -o converted.jsonl.gz", samples, quick=True),
+    Verb("data import", "data import grade grade --subset dailydialog -o imported.jsonl", published),
+    Verb("data merge", "data merge samples.jsonl ratings.jsonl -o merged.jsonl --quiet", ratings_of_samples),
+    Verb("data to-label-studio", "data to-label-studio samples.jsonl -o tasks.json", samples),
+    Verb("data from-label-studio", "data from-label-studio export.json -o rated.jsonl --keep-user-ids", annotated),
+    Verb("data lines", "data lines replies.txt --contexts contexts.txt -o samples.jsonl", parts_of_lines),
     Verb("corpus build", "corpus build posts.jsonl -o corpus --workers 2 --block 1 --quiet", posts),
+    Verb("corpus pairs", "corpus pairs log.jsonl -o out.jsonl.gz --draw 900 --quiet", conversations),
+    Verb("corpus testset", "corpus testset repeated.jsonl -o out --same text --min-posts 2 --quiet", openings),
     Verb("corpus continuity", "corpus continuity log.jsonl -o out --keep-user-ids --by user", conversations,
          quick=True),
-    Verb("play run", "play run --scheme self-play --target a=eliza --target b=echo --repeats 4 -o talks.jsonl --quiet",
-         lambda _: None, quick=True),
+    Verb("reply", "reply samples.jsonl --system a=eliza --system b=echo --n 3 --keep --seed 1 -o replies.jsonl --quiet",
+         samples, quick=True),
+    Verb("play run", PLAY, lambda _: None, quick=True),
+    Verb("play partners",
+         "play partners --partner echo=echo --partner eliza=eliza --openings embedded:en -o partners.json",
+         lambda _: None, once=True),
+    Verb("play samples", "play samples talks.jsonl -o samples.jsonl --quiet", lambda _: None, (PLAY,)),
+    Verb("corpus ratings", "corpus ratings rated.jsonl -o out --keep-user-ids --by user", rated_talks),
+    Verb("compare", "compare old.jsonl new.jsonl -m chrf -o comparison.json --markdown summary.md --quiet", versions),
+    Verb("gate", "gate old.jsonl new.jsonl -m chrf --margin 0.5 -o verdict.json --junit gate.xml --quiet", versions),
+    Verb("choose", "choose samples.jsonl -m chrf -m length --bootstrap 50 --permutations 50 -o chosen.json --quiet",
+         samples),
+    Verb("reliability curve", "reliability curve rated.jsonl -m bleu_star --sizes 2,3 -o curve.json --draws 2 --quiet",
+         queries),
+    Verb("train baseline", "train baseline pairs.jsonl -o baseline.json --model bert --layer 1 --pairs 100 --quiet",
+         topics),
+    Verb("train tokenizer", "train tokenizer samples.jsonl -o words.model --vocabulary 60 --quiet", samples),
     Verb("train vectors", "train vectors pairs.jsonl -o out --dimensions 6 --epochs 3 --min-count 1 --threads 1",
          pairs),
     Verb("train rater", f"train rater pairs.jsonl -o out --embedding 8 --hidden 8 --epochs 2 {TINY}", log),
@@ -184,7 +265,11 @@ VERBS = (
     Verb("train dcp", f"train dcp parts -o out --encoder parts/encoder {INTERLOCUTOR}", interlocutors),
     Verb("train dcp (add users)", f"train dcp new.jsonl -o out --add-to model --epochs 2 {TINY}", interlocutors,
          (f"train dcp parts -o model --encoder parts/encoder {INTERLOCUTOR}",)),
-    Verb("train judge", "train judge rated0.jsonl rated1.jsonl --scorer scorer -o out --device cpu --quiet", rated,
+    Verb("train interlocutor",
+         f"train interlocutor parts -o out --encoder parts/encoder --aspect continued {INTERLOCUTOR}", interlocutors),
+    Verb("train judge", "train judge samples.jsonl -o out --device cpu --quiet", samples),
+    Verb("train judge (from a scorer)",
+         "train judge rated0.jsonl rated1.jsonl --scorer scorer -o out --device cpu --quiet", rated,
          (f"train relevance talks.jsonl -o scorer --context 24 {SCORER}",)),
     Verb("train judge (tuned)",
          f"train judge rated0.jsonl rated1.jsonl --scorer scorer --tune -o out --replies 640 {TINY}", rated,
@@ -195,6 +280,8 @@ VERBS = (
     Verb("reliability augment",
          "reliability augment samples.jsonl --model model --log pairs.jsonl -o out.jsonl --trials trials.jsonl "
          "--device cpu --quiet", queries, (f"{RELIABILITY} -o model {TINY}",)),
+    Verb("train bot",
+         f"train bot talks.jsonl -o out --kind vhred --dimensions 16 --vocabulary 60 --epochs 2 {TINY}", talks),
     Verb("train valid", f"train valid talks.jsonl -o out {SCORER}", talks),
     Verb("train adapt", f"train adapt pairs.jsonl --model bert -o out --epochs 2 --longest 16 {TINY}", topics),
     Verb("train encoder",

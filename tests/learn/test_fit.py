@@ -81,6 +81,14 @@ def test_it_stops_when_dev_gets_no_better(tmp_path: Path) -> None:
     assert len(curve) == best + 3 < 50
 
 
+def test_patience_zero_trains_all_epochs_and_keeps_the_best(tmp_path: Path) -> None:
+    task = Line(dropout=0.0)
+    task.y["dev"] = -task.y["dev"]
+    curve = curve_of(task, replace(FEW, epochs=9, patience=0), tmp_path)
+    best = min(curve, key=lambda epoch: epoch["dev_loss"])
+    assert (len(curve), best["epoch"] < 6) == (9, True)
+
+
 @pytest.mark.parametrize("schedule", ["constant", "linear"])
 def test_the_learning_rate_warms_up_and_falls(tmp_path: Path, schedule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rates: list[float] = []

@@ -20,6 +20,7 @@ from interloq.scorers.interlocutor.continuity_labels import CONTINUED
 from interloq.statistics import ridge
 from tests.made_bert import tiny_bert
 from tests.made_judge import rated
+from tests.made_lm import tiny_lm
 from tests.made_rater import write_log
 from tests.made_relevance import small_scorer
 from tests.reliability.made_queries import rated_samples
@@ -33,10 +34,19 @@ SCORER = [*ENCODER, "--reply", "12"]
 JUDGE = ["--scorer", "scorer", "--tune", "--least", "20", "--replies", "100"]
 JUDGED = ["--tokens", "48", "--user-samples", "5"]
 RATED = [*ENCODER, "--metric", "bleu_star", "--sizes", "2,3", "--context", "24", "--reply", "12", "--hidden", "8"]
+BOT = ["--dimensions", "16", "--layers", "1", "--vocabulary", "60", "--tokens", "300"]
+CAUSAL = ["--model", "lm", "--context", "32", "--reply", "12", "--tokens", "1024"]
 # the options that make a job tiny; one that stands for several, as `rater`, is trained in every way
 TINY = {
     "adapt": [["--model", "encoder", "--longest", "16"]],
     "bert-ruber": [ENCODER],
+    "bot": [
+        [*BOT, "--kind", "lstm"],
+        [*BOT, "--kind", "vhred", "--latent", "4"],
+        [*CAUSAL, "--speaker-token"],
+        [*CAUSAL, "--reinitialise", "--layers", "1"],
+        [*CAUSAL, "--low-rank", "2"],
+    ],
     "dcp": [[*JUDGED, *ENCODER], ["--add-to", "model", "--user-samples", "4"]],
     "encoder": [["--layers", "1", "--dimensions", "16", "--heads", "2", "--vocabulary", "150", "--longest", "16"]],
     "interlocutor": [[*LOW_RANK, *JUDGED, *ENCODER, "--role", "outsider"]],
@@ -52,6 +62,7 @@ TINY = {
     "valid": [SCORER],
 }
 REFUSED = {
+    "bot": "no text in the log has a reply; use dialogues of two speakers, pairs, or samples with a context",
     "dcp": "no sample has a rating of 'continued' by the interlocutor; make continuity samples of dialogues",
     "interlocutor": "no sample has a rating of 'overall' by the outsider; make rated samples",
     "judge": "no set has enough ratings of 'overall'; use samples with ratings",
@@ -88,6 +99,7 @@ def place(way: Way, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def write_logs(folder: Path) -> None:
     tiny_bert(folder / "encoder")
+    tiny_lm(folder / "lm")
     header, *lines = write_log(folder / "all.jsonl", 40).read_text().splitlines(keepends=True)
     for name, some in (("a", lines[:100]), ("b", lines[100:]), ("other", lines[:90])):
         (folder / f"{name}.jsonl").write_text("".join([header, *some]))

@@ -190,7 +190,6 @@ def large(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     change(folder, name="org/encoder", version="")
     monkeypatch.setitem(ready_module.PACKAGED, READY_LARGE, folder)
     monkeypatch.setenv("HF_HUB_CACHE", str(copy / "hub"))
-    monkeypatch.delenv("INTERLOQ_MODELS", raising=False)
     return folder
 
 

@@ -24,6 +24,7 @@ SPECS = [
     "endpoint(url='http://localhost:8000/v1',model='m',key='',rate=30.0)",
     "function(path='bots:speak',batch=4)",
     "hf(model='folder',temperature=0.5,chat=False,separator='eos')",
+    "mmi(forward=hf(model='folder',beams=16),backward='other',weight=0.3)",
     "process(command=('program', '--flag'),workers=2)",
     "replay(dialogues='file.jsonl',system='a')",
     "retrieval(index='index',k=3)",

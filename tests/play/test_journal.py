@@ -38,7 +38,7 @@ def test_any_text_survives_the_journal_and_the_file(tmp_path: Path) -> None:
     with Journal(journal_path(path), RUN) as journal:
         journal.add(dialogue)
         assert journal[dialogue.id] == dialogue
-        journal.finish(path, [dialogue.id], seed=0)
+        journal.finish(path, journal.dialogues([dialogue.id]), seed=0)
     assert load(path, kind="dialogues", strict=True) == [dialogue]
     assert not journal_path(path).exists()
 

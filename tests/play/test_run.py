@@ -36,7 +36,7 @@ def test_an_endpoint_that_refuses_is_named_at_once(
 ) -> None:
     assert play("eliza", endpoint(server.url), last=word) == 2
     printed = capsys.readouterr().err
-    assert "'t1' cannot play: http://127.0.0.1" in printed
+    assert "'t1' cannot answer: http://127.0.0.1" in printed
     assert f"the endpoint does not answer: {failure}" in printed
     assert "check url, model and key" in printed
     assert len(server.seen) == 1

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq.errors import InputError
-from interloq.rate.examples import Examples
+from interloq.rate.examples import ExampleLimits, Examples
 from interloq.rate.pairs import PARTS, write_examples
 from interloq.records import Pair
-from tests.rate.made_log import MODES, Bytes, grouped, log, make, read
+from tests.rate.made_log import MODES, Bytes, Example, grouped, log, make, read
 
 
 @settings(max_examples=15, deadline=None)
@@ -122,6 +122,32 @@ def test_other_seeds_choose_other_replies(tmp_path: Path) -> None:
         data = make(pairs, tmp_path / str(seed), Examples(seed=seed))
         chosen.append({row[1] for part in PARTS for row in read(data, part, 1) if row[0] == "hello"})
     assert chosen[0] != chosen[1]
+
+
+def test_limits_draw_from_all_examples_and_keep_the_labels_even(tmp_path: Path) -> None:
+    pairs = log(7, pairs=600)
+    all_examples = make(pairs, tmp_path / "all")
+    limits = ExampleLimits(train_examples=41, dev_examples=10)
+    limited = make(pairs, tmp_path / "limited", limits=limits)
+    for part, size in (("train", 40), ("dev", 10)):
+        positives, negatives = read(limited, part, 1), read(limited, part, 0)
+        assert len(positives) == len(negatives) == size // 2
+        assert as_sets(positives) < as_sets(read(all_examples, part, 1))
+        counts = limited.facts[part]
+        assert counts["positives"] + counts["positives_over_limit"] == all_examples.facts[part]["positives"]
+    with pytest.raises(InputError, match="other settings"):
+        make(pairs, tmp_path / "limited")
+
+
+def test_a_limit_that_the_log_does_not_reach_changes_no_example(tmp_path: Path) -> None:
+    pairs = log(7)
+    data = [make(pairs, tmp_path / str(most), limits=ExampleLimits(train_examples=most)) for most in (0, 10**6)]
+    assert data[0].rows["train"].tolist() == data[1].rows["train"].tolist()
+    assert "positives_over_limit" not in data[1].facts["train"]
+
+
+def as_sets(examples: list[Example]) -> set[frozenset[tuple[str, str]]]:
+    return {frozenset([(u1, r1), (u2, r2)]) for u1, r1, u2, r2 in examples}
 
 
 @pytest.mark.parametrize(

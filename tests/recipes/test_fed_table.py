@@ -68,6 +68,10 @@ def test_figures_are_those_of_the_metric(lm: str, data: Path, capsys: pytest.Cap
     expected = spearmanr(words, people(read["turn"], "fluent")).statistic
     assert rows["turn", "fluent", "length"]["ours"] == pytest.approx(expected, abs=1e-9)
     assert ("turn", "relevant", "negative only") not in rows, "it has no others"
+    assert ("turn", "relevant", "positive only") not in rows
+    found = evaluate(Fed(lm, "fluent", sets="positive_only"), read["turn"]).by_sample
+    expected = spearmanr([found[s.key] for s in read["turn"]], people(read["turn"], "fluent")).statistic
+    assert rows["turn", "fluent", "positive only"]["ours"] == pytest.approx(expected, abs=1e-9)
     assert rows["turn", "interesting", "conditional"]["published"] is None
     assert rows["turn", "interesting", "whole"]["published"] == 0.325
     assert ("dialogue", "depth", "length") not in rows

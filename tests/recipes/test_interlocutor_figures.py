@@ -19,7 +19,7 @@ from human_system import rated_tables
 from interlocutor_arms import Plan
 
 from interloq import Rating, Sample
-from interloq.data.records.jsonl import write
+from interloq.data.records.jsonl import load, write
 from interloq.records import INTERLOCUTOR, Turn
 from interloq.scorers.interlocutor.continuity_labels import SampleSelection, judge_of
 from tests.data.sets.made_sets import write_hazumi
@@ -148,17 +148,6 @@ def test_both_splits_and_their_claims(tmp_path: Path, capsys: pytest.CaptureFixt
 # ---- continuity ------------------------------------------------------------------------------------------------------
 
 
-def test_last_replies_are_kept_and_inner_ones_drawn() -> None:
-    samples = [
-        Sample(f"d{i}#{k}", ["hi"], "yes", ratings=[Rating(float(k < 9), "ann", "continued", INTERLOCUTOR)])
-        for i in range(5)
-        for k in range(10)
-    ]
-    drawn = dcp_data.drawn_to(samples, 0.6)
-    assert dcp_data.labels(drawn) == {"replied": round(5 * 0.6 / 0.4), "not_replied": 5}
-    assert drawn == dcp_data.drawn_to(samples[::-1], 0.6)[::-1]
-
-
 def test_profiles_are_what_users_write_about_themselves() -> None:
     turns = [Turn("I like tea", "ann"), Turn("my cat", "bob"), Turn("It rains", "ann"), Turn("I like tea", "ann")]
     samples = [Sample("1", turns, "ok", ratings=[Rating(1, "ann", "continued", INTERLOCUTOR)])]
@@ -166,13 +155,18 @@ def test_profiles_are_what_users_write_about_themselves() -> None:
 
 
 def test_a_log_is_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = dcp_data.Log(
-        "made", SampleSelection(min_conversations=5, by="own-time", dev=0.2, test=0.2), lambda *_: log(40), draw=True
-    )
+    selection = SampleSelection(min_conversations=5, by="own-time", dev=0.2, test=0.2, balance=0.58)
+    made = dcp_data.Log("made", selection, lambda *_: log(40))
     monkeypatch.setattr(dcp_data, "CONTINUITY", {"made": made})
     dcp_data.prepare_continuity("made", tmp_path, tmp_path / "out")
     facts = json.loads((tmp_path / "out" / "made" / "samples.json").read_text())
-    assert facts["drawn"]["train"]["replied"] < facts["parts"]["train"]["replied"]
+    for part in facts["parts"].values():
+        assert part["replied"] == round(part["not_replied"] * 0.58 / 0.42)
+    dcp_data.prepare_continuity("made", tmp_path, tmp_path / "whole", all_training=True)
+    whole = json.loads((tmp_path / "whole" / "made" / "samples.json").read_text())["parts"]
+    assert whole["train"]["replied"] > facts["parts"]["train"]["replied"]
+    assert whole["test"] == facts["parts"]["test"]
+    assert len(load(tmp_path / "out" / "made" / "pairs.jsonl.zst", kind="pairs")) == whole["train"]["samples"]
     assert {path.name for path in (tmp_path / "out" / "made").iterdir()} == {
         "train.jsonl.zst", "dev.jsonl.zst", "test.jsonl.zst", "pairs.jsonl.zst", "profiles.json", "samples.json",
     }  # fmt: skip

@@ -123,13 +123,41 @@ def test_labels_errors_and_sweep(small: None, options: list[str]) -> None:
 
 def test_augmentation_and_annotators(small: None, options: list[str]) -> None:
     text = printed(options, "--only", "augment,annotators")
-    for row in ("BERTScore precision; gold + logs: REAM#(BS), DailyDialog++ |", "BLEU-4; people + logs: Mix |",
-                "BLEU*; SCARCE |", "BERTScore; assisted, round 10 |", "gold + logs: rater |"):  # fmt: skip
+    for row in ("BERTScore precision; gold + logs: REAM#(BS), DailyDialog++ |", "BLEU-4; people + logs: Mix of 4 |",
+                "BERTScore; gold + logs: Mix, DailyDialog++ |", "BLEU*; SCARCE |",
+                "BERTScore; assisted, round 10 |", "gold + logs: rater |"):  # fmt: skip
         assert row in text
 
 
+def test_growth_starts_from_the_same_reply_and_ends_at_what_was_chosen(small: None, options: list[str]) -> None:
+    found = json.loads(printed(options, "--only", "growth", "--json"))["growth"]
+    ways = ["random", *(f"REAM#({m}), DailyDialog++{end}" for m in ("BS", "BLEU*") for end in ("", ", half random"))]
+    assert [(row["metric"], row["way"]) for row in found] == [(m, way) for m in ("BERTScore", "BLEU*") for way in ways]
+    for row in found:
+        assert len(row["points"]) == ream_augment.LIMIT
+        assert row["gains"][0] == [0, 0, 0]
+        assert row["gains"][-1][0] == pytest.approx(row["points"][-1][0] - row["points"][0][0])
+    for metric in ("BERTScore", "BLEU*"):
+        assert len({row["points"][0][0] for row in found if row["metric"] == metric}) == 1
+    assert "queries): pearson per query by number of references" in printed(options, "--only", "growth")
+
+
+def test_differences_per_query_are_over_the_queries_of_both_arms() -> None:
+    values = {"a": [0.2, 0.4, np.nan, 0.9], "b": [0.1, np.nan, 0.5, 0.7]}
+    found = []
+    for arm, by_query in values.items():
+        figures = {"spearman": 0.5, "pearson per query": float(np.nanmean(by_query))}
+        resampled = {"spearman": np.zeros(10), "pearson per query": np.zeros(10)}
+        found.append(ream_augment.Agreement("m", arm, 1, figures, {}, resampled, np.array(by_query)))
+    difference = ream_augment.compared(found, [("a", "b")])[1]
+    assert difference.difference == pytest.approx(0.15)  # (.1 + .2) / 2
+    assert 0.1 - 1e-9 <= difference.ci[0] <= difference.ci[1] <= 0.2 + 1e-9
+
+
 def test_tables_of_the_other_parts(small: None, options: list[str], capsys: Any) -> None:
-    assert "DailyDialog++, BLEU* (16 queries)" in _curves(options)
+    curves = _curves(options)
+    assert "DailyDialog++, BLEU* (16 queries, " in curves
+    assert "DailyDialog++, BLEU, not smoothed (16 queries, " in curves
     found = ream_simulation.simulate(30, SMALL, replace(TRAINING, epochs=1), "cpu", 20)
     print_simulation({"small": found})
     assert "true reliability, chosen by REAM#" in capsys.readouterr().out

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from interloq import InputError, Sample, write
 from interloq.records import Pair
-from interloq.reliability import candidates as module
 from interloq.reliability.candidates import JaccardSearch, find_candidates, open_finder
 from interloq.reliability.reliability_options import CandidateOptions
 from interloq.retrieve.extend import SearchTally
@@ -68,9 +68,7 @@ def log(n: int) -> list[Pair]:
     return [Pair(f"p{i}", " ".join(rng.choices(WORDS, k=rng.randint(0, 6))), f"reply {i}") for i in range(n)]
 
 
-@pytest.mark.parametrize("numbers", [1, 2**24])
-def test_equals_a_comparison_of_every_pair(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "NUMBERS", numbers)
+def test_equals_a_comparison_of_every_pair() -> None:
     pairs = log(300)
     queries = [Query(pair.utterance) for pair in log(20)] + [Query("unknown words only"), Query("")]
     for query, hits in zip(queries, JaccardSearch(pairs).search(queries, 25), strict=True):
@@ -83,3 +81,12 @@ def test_equals_a_comparison_of_every_pair(numbers: int, monkeypatch: pytest.Mon
 def test_more_than_the_log_and_an_empty_log() -> None:
     assert len(JaccardSearch([Pair("p", "a dog", "yes")]).search([Query("dog")], 50)[0]) == 1
     assert JaccardSearch([]).search([Query("dog")], 5) == [[]]
+
+
+def test_the_temporary_index_of_a_log_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    search = JaccardSearch(log(5))
+    assert len(search) == 5
+    assert len(list(tmp_path.iterdir())) == 1
+    del search
+    assert not list(tmp_path.iterdir())

@@ -10,7 +10,6 @@ from interloq import InputError, Sample, create, write
 from interloq.agree.meta_file import meta_file
 from interloq.agree.meta_options import MetaOptions
 from interloq.cli.main import main
-from interloq.data.corpus.dialogues import pairs_file
 from interloq.data.records.convert_file import convert_file
 from interloq.data.records.jsonl import header
 from interloq.play.samples import samples_file
@@ -18,6 +17,7 @@ from interloq.rate.rate_file import rate_file
 from interloq.rate.rate_options import RateOptions
 from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
+from interloq.retrieve.corpus_pairs import pairs_file
 from interloq.retrieve.extend import extend_file
 from interloq.retrieve.index import index_files
 from interloq.retrieve.retrieve_options import ExtendOptions, IndexOptions

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from interloq.cli.corpus import pairs as corpus_pairs
 from interloq.cli.corpus import samples as corpus_samples
 from interloq.cli.corpus.options import CompressOptions, add_build, settings
 from interloq.cli.corpus.samples import print_parts
 from interloq.cli.shared import arguments
-from interloq.cli.shared.output import BadLineReporter, confirm_removal, mark_incomplete, phases
+from interloq.cli.shared.output import confirm_removal, mark_incomplete, phases
 from interloq.data.pseudonyms import UserIdOptions
-from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
 from interloq.options import option, user_key_option
 from interloq.signature import Signature
@@ -28,6 +28,8 @@ EXAMPLES = """\
   interloq corpus show corpus
   interloq corpus import dailydialog dailydialog.tar.gz -o dailydialog
   interloq corpus pairs dialogues.jsonl -o pairs.jsonl
+  interloq corpus testset corpus -o testset --draw 100               # utterances with several real replies
+  interloq corpus pairs corpus/train/pairs.jsonl.zst -o train.jsonl --draw 2400000 --without testset
   interloq corpus continuity dialogues.jsonl -o continuity          # which replies were answered
   interloq corpus ratings rated.jsonl -o rated                      # replies rated by the person in the dialogue
   interloq corpus forget ann dialogues.jsonl                        # remove one person's data"""
@@ -42,11 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     showing.add_argument("--examples", action="store_true", help="also print examples of what each filter dropped")
     arguments.add_json(showing, "tables")
     _add_import(actions.add_parser("import", help="convert a published dialogue corpus to dialogues and pairs"))
-    pairing = actions.add_parser("pairs", help="extract pairs from dialogues")
-    arguments.add_input(pairing, "dialogues", "DIALOGUES", "JSONL, also .gz .xz .zst; - for a pipe")
-    arguments.add_output(pairing, "JSONL, also .gz .xz .zst; - for a pipe")
-    arguments.add_map(pairing, of="dialogues")
-    arguments.add_common(pairing)
+    corpus_pairs.add_arguments(actions)
     corpus_samples.add_arguments(actions)
     forget = actions.add_parser("forget", help="remove one user's dialogues, ratings and profile, in place")
     forget.add_argument("user", metavar="USER", help="their id, or its pseudonym")
@@ -74,7 +72,8 @@ def run(args: argparse.Namespace) -> None:
         "settings": _settings,
         "show": _show,
         "import": _import,
-        "pairs": _pairs,
+        "pairs": corpus_pairs.run,
+        "testset": corpus_pairs.run,
         "forget": _forget,
         "continuity": corpus_samples.run,
         "ratings": corpus_samples.run,
@@ -170,20 +169,6 @@ def _import(args: argparse.Namespace) -> None:
         for part, counts in facts["parts"].items():
             rows.append([part, *(f"{n:,}" for n in counts.values())])
         print_table("", [facts["corpus"], "dialogues", "turns", "pairs", "pairs in groups"], rows)
-
-
-def _pairs(args: argparse.Namespace) -> None:
-    from interloq.data.corpus.dialogues import pairs_file
-
-    bad = BadLineReporter()
-    pairs = pairs_file(args.dialogues, args.output, reading=arguments.make_options(ReadOptions, args, on_reject=bad))
-    bad.close()
-    if args.output == "-":
-        return
-    if args.json:
-        print_json({"pairs": pairs, "bad_lines": bad.count})
-    else:
-        print_line(count(pairs, "pair"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interloq.cli.corpus.options import CompressOptions
+from interloq.cli.corpus.pairs import print_dropped
 from interloq.cli.shared import arguments
 from interloq.cli.shared.output import BadLineReporter
 from interloq.data.pseudonyms import UserIdOptions
@@ -17,8 +18,8 @@ from interloq.scorers.interlocutor.continuity_labels import SampleSelection
 from interloq.terminal.console import print_json, print_line, print_table
 
 FILE = "JSONL, also .gz .xz .zst; - for a pipe"
-UNLIMITED = SampleSelection(min_conversations=0, max_conversations=0)  # ratings are valid labels however few there are
-OF_RATINGS = ("min_conversations", "max_conversations", "context", "by", "dev", "test", "seed")
+UNLIMITED = SampleSelection(min_conversations=0, max_conversations=0, count_in="all")  # a few ratings are valid, too
+OF_RATINGS = ("min_conversations", "max_conversations", "context", "by", "dev", "test", "dev_from", "test_from", "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +65,7 @@ def run(args: argparse.Namespace) -> None:
     else:
         if facts.get("cut_ends"):
             print_line(f"warning: {facts['cut_ends']}: these ends are not valid labels")
-        if facts["dropped"]:
-            rows = [[name.replace("_", " "), f"{n:,}"] for name, n in sorted(facts["dropped"].items())]
-            print_table("", ["dropped or changed", "count"], rows)
+        print_dropped(facts["dropped"])
         print_parts(facts["parts"], digits=1)
         print_line(f"user ids: {facts['user_ids']}")
 

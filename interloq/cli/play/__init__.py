@@ -17,7 +17,7 @@ from interloq.cli.play import audit as play_audit
 from interloq.cli.play import settle as play_settle
 from interloq.cli.play.view import print_bots
 from interloq.cli.shared import arguments
-from interloq.cli.shared.output import mark_incomplete, reading
+from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading
 from interloq.data.files.opening import read_small
 from interloq.errors import InputError, count, short_repr
 from interloq.play.bot import Bot
@@ -53,14 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     running = actions.add_parser("run", help="play dialogues; rerun the same command to resume")
     making = actions.add_parser("partners", help="write a partner set that runs can share")
     sampling = actions.add_parser("samples", help="convert dialogues to samples that can be scored")
-    _add_bots(running, "target", "a system to be judged")
+    add_bots(running, "target", "a system to be judged")
     running.add_argument(
-        "--partners", type=arguments.InputPath, metavar="FILE", help="a partner set written by `interloq play partners`"
+        "--partners", type=arguments.InputPath, metavar="FILE", help="a partner set: en-v1, ja-v1, or a file"
     )
     arguments.add_list(running, "--partner", metavar="NAME=SPEC", help="a partner, instead of --partners")
     for options in (PlanOptions, PlayOptions(patience=PATIENCE), SettleOptions):
         arguments.add_options(running, options)
-    _add_bots(making, "partner", "a partner")
+    add_bots(making, "partner", "a partner")
     arguments.add_input(sampling, "dialogues", "DIALOGUES", "played or recorded dialogues")
     arguments.add_options(sampling, SamplesOptions)
     for action in (running, making):
@@ -70,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         arguments.add_output(action, "the file to write")
     arguments.add_map(sampling, of="dialogues")
     arguments.add_common(sampling)
+    add_limits(running)
     arguments.add_quiet(running)
     play_audit.add_arguments(
         actions.add_parser("audit", help="measure how much a ranking depends on the choice of systems and partners")
@@ -81,7 +82,8 @@ def run(args: argparse.Namespace) -> None:
     actions[args.action](args)
 
 
-def _add_bots(parser: argparse.ArgumentParser, what: str, help_text: str) -> None:
+def add_bots(parser: argparse.ArgumentParser, what: str, help_text: str) -> None:
+    """Add the options that name bots: one by one, or a file of them."""
     arguments.add_list(parser, f"--{what}", metavar="NAME=SPEC", help=help_text)
     parser.add_argument(
         "--bots",
@@ -111,6 +113,7 @@ def _run(args: argparse.Namespace) -> None:
     try:
         with (
             contextlib.redirect_stdout(sys.stderr),  # a bot that prints must not write into our output
+            limit_spending(args),
             watching(
                 tally,
                 len(plan.matches),
@@ -149,14 +152,14 @@ def _running(settle: SettleOptions, *, quiet: bool) -> Running | None:
 
 def _make_plan(args: argparse.Namespace) -> Plan:
     from interloq.play.openings import read_openings
-    from interloq.play.partners import check_openings, load_partners, partner_bots
+    from interloq.play.partners import check_openings, load_partners, openings_source, partner_bots
     from interloq.play.run import plan
 
     if args.partners and args.partner:
         raise InputError("both --partners and --partner are given", hint="give only one of them")
     targets = make_bots(args.target, args.bots, "target", trust=args.trust)
     known = load_partners(args.partners) if args.partners else None
-    source = args.openings or (known and known.source) or OPENINGS
+    source = args.openings or (known and openings_source(known, args.partners)) or OPENINGS
     openings = read_openings(source, given=args.given)
     if known:
         check_openings(known, openings, args.partners)
@@ -225,6 +228,9 @@ def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
     print_bots(facts["bots"])
     resumed = f", {tally.resumed:,} of them from earlier runs" if tally.resumed else ""
     print_line(f"{args.output}: {count(tally.dialogues, 'dialogue')}{resumed}; {tally.short:,} ended early")
+    for bot, reasons in facts["ended"].items():
+        for why, n in reasons.items():
+            print_line(f"{bot} {why} in {count(n, 'dialogue')}")
     print_line(f"partner set: {plan.run['partners']}")
 
 

@@ -29,13 +29,14 @@ def watching(
     quiet: bool = False,
     at_most: bool = False,
     ranking: Callable[[], str] | None = None,
+    what: str = "dialogues",
 ) -> Iterator[Callable[[int], None]]:
     """Show progress; call the yielded function with the number of utterances in each batch.
 
     `utterances` is the number per dialogue. `ranking` returns the current ranking in one line; it may be slow and
     is called every few seconds. `at_most`: the run may end before all dialogues are played.
     """
-    view = _View(tally, dialogues, utterances, at_most=at_most, ranking=ranking)
+    view = _View(tally, dialogues, utterances, at_most=at_most, ranking=ranking, what=what)
     if quiet:
         yield view.hear
     elif sys.stderr.isatty():
@@ -60,7 +61,9 @@ class _View:
         *,
         at_most: bool = False,
         ranking: Callable[[], str] | None = None,
+        what: str = "dialogues",
     ) -> None:
+        self.what = what
         self.tally, self.dialogues, self.utterances = tally, dialogues, utterances
         self.at_most, self.ranking, self.standing = at_most, ranking, ""
         self.heard, self.start, self.printed = 0, time.monotonic(), time.monotonic()
@@ -80,10 +83,10 @@ class _View:
 
     def counts(self) -> str:
         limit = "at most " if self.at_most else ""
-        parts = [f"{self.tally.dialogues:,} of {limit}{self.dialogues:,} dialogues"]
+        parts = [f"{self.tally.dialogues:,} of {limit}{self.dialogues:,} {self.what}"]
         if self.tally.resumed:
             parts[0] += f" ({self.tally.resumed:,} from earlier runs)"
-        if self.tally.dialogues:
+        if self.tally.dialogues and self.utterances > 1:
             parts.append(f"{self.tally.utterances / self.tally.dialogues:.1f} utterances each")
         from interloq.data.progress import format_duration
 

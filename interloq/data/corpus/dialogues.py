@@ -10,15 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from interloq.data.corpus.clean import NO_TIME
 from interloq.data.corpus.times import iso
-from interloq.data.files.overwriting import refuse_overwriting
-from interloq.data.records.jsonl import write
-from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Turn
 
@@ -172,10 +167,3 @@ def merge_turns(turns: Iterable[Turn]) -> list[Turn]:
         else:
             joined.append(turn)
     return joined
-
-
-def pairs_file(dialogues: str | Path, output: str | Path, *, reading: ReadOptions = READ_DEFAULTS) -> int:
-    """Write the pairs of all dialogues of a file, and return their number."""
-    refuse_overwriting([output], [dialogues])
-    pairs = chain.from_iterable(map(pairs_of_dialogue, reading.read(dialogues, kind="dialogues")))
-    return write(output, pairs, kind="pairs", holds="pairs")

@@ -22,7 +22,7 @@ import orjson
 from interloq.data.files.durable import is_device
 from interloq.data.files.opening import MAX_LINE, as_line, lines, not_utf8, replacing
 from interloq.data.files.write_errors import writing
-from interloq.data.records.layouts import Layout
+from interloq.data.records.layouts import SAMPLES, Layout
 from interloq.data.records.tables import Reject, is_table, rows
 from interloq.errors import InputError, ReadWarning, RejectedWarning, count
 from interloq.records import Dialogue, Sample, format_key
@@ -183,7 +183,7 @@ def _objects(path: str | Path, layout: Layout, reject: Reject) -> Iterator[tuple
         if is_header(value):
             _check_header(value, layout.kind, f"{path}:{number}")
             ours = any(name in value for name in DIALOGUES_IN_IDS)
-            layout.dialogues_in_ids = ours and layout.kind in ("samples", "scores")
+            layout.dialogues_in_ids = ours and layout.kind in (*SAMPLES, "scores")
         else:
             yield number, line, value
 
@@ -249,7 +249,7 @@ def is_header(value: Mapping[str, Any]) -> bool:
 
 
 def _check_header(value: Mapping[str, Any], kind: str, where: str) -> None:
-    if value["kind"] != kind:
+    if value["kind"] != kind and not (kind == "prompts" and value["kind"] == "samples"):
         raise InputError(f"the file contains {value['kind']}, expected {kind}", hint="name another file", where=where)
     if value["schema"] != SCHEMA:
         raise InputError(
@@ -299,7 +299,7 @@ class _Seen:
     """Refuses a second sample with the same id and system, or a second dialogue with the same id."""
 
     def __init__(self, kind: str) -> None:
-        self.lines: dict[int, int] | None = {} if kind in ("samples", "dialogues") else None
+        self.lines: dict[int, int] | None = {} if kind in (*SAMPLES, "dialogues") else None
 
     def check(self, record: Any, number: int) -> None:
         if self.lines is None:

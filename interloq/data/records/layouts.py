@@ -21,7 +21,8 @@ from interloq.errors import InputError, count, nearest
 
 Numbered = tuple[int, bytes, Any]  # the line's number, the line and its record
 _RATING = '{"value": 4, "aspect": "overall", "rater": "ann"}'
-_TURNS = {"samples": "context", "dialogues": "turns"}
+SAMPLES = ("samples", "prompts")
+_TURNS = {**dict.fromkeys(SAMPLES, "context"), "dialogues": "turns"}
 
 
 class Layout:
@@ -67,9 +68,9 @@ class Layout:
         """Return the record of one object; `number` is its id if it has none."""
         value = self.names.rename(value)
         if self.table:
-            self._rated_by_row = self.kind == "samples" and "rater" in value
+            self._rated_by_row = self.kind in SAMPLES and "rater" in value
             value = tables.cells(value, self.kind)
-        has_turns = self.kind == "samples" and isinstance(value.get("dialogue"), list | dict)
+        has_turns = self.kind in SAMPLES and isinstance(value.get("dialogue"), list | dict)
         if has_turns and "dialogue" not in self.names.columns:  # turns instead of a name
             value = {name: item for name, item in value.items() if name != "dialogue"}
         field = _TURNS.get(self.kind)
@@ -98,7 +99,7 @@ class Layout:
         counts = [count(n, what) for what, n in sorted(self._skipped.items()) if n]
         if self.names.ignored:
             shown = ", ".join(map(repr, self.names.ignored))
-            used_for = "only used for slices" if self.kind == "samples" else "not used"
+            used_for = "only used for slices" if self.kind in SAMPLES else "not used"
             notes.append(f"columns that are not fields of {self.kind}, and are {used_for}: {shown}")
         if counts:
             notes.append(f"skipped as not part of the dialogue: {', '.join(counts)}")

@@ -20,6 +20,13 @@ _SAMPLE_FIELDS = {"rater", *(field.name for field in fields(Sample))}
 _DIALOGUE_FIELDS = {EARLIER_FAILURE, *(field.name for field in fields(Dialogue))}
 
 
+def _prompt(value: Mapping[str, Any], number: str) -> Sample:
+    """Return a sample that may have no reply yet; without a context there is nothing to reply to."""
+    if not _list(value, "context"):
+        raise InputError(f"the record has no context to reply to{_has(value)}", hint='add "context": ["…"]')
+    return _sample({**value, "response": value.get("response") or ""}, number)
+
+
 def _sample(value: Mapping[str, Any], number: str) -> Sample:
     rater = _get(value, "rater", str, "")
     return Sample(
@@ -48,6 +55,7 @@ def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
         given=0 if value.get("given") is None else value["given"],
         failure=failure,
         occasion=_get(value, "occasion", str, ""),
+        ended_by=_get(value, "ended_by", str, ""),
         fields=_further(value, _DIALOGUE_FIELDS),
     )
 
@@ -104,6 +112,7 @@ def _preference(value: Mapping[str, Any], _: str) -> Preference:
 
 PARSERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
     "samples": _sample,
+    "prompts": _prompt,
     "dialogues": _dialogue,
     "posts": _post,
     "pairs": _pair,

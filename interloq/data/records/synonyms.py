@@ -39,6 +39,7 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "systems": (),
         "ratings": ("rating", "human_ratings", "judgments", "judgements"),
     },
+    "pairs": dict.fromkeys(("id", "utterance", "response", "to", "thread", "time"), ()),
     "ratings": {
         "item": _IDS,
         "rater": ("annotator", "worker", "judge", "annotator_id", "rater_id", "worker_id"),
@@ -48,6 +49,7 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "system": ("model", "bot", "model_name", "system_name", "model_id"),
     },
 }  # fmt: skip
+FIELDS["prompts"] = FIELDS["samples"]  # samples that may have no reply yet
 
 
 EACH_ITS_OWN = ("dialogue", "id")  # `--map dialogue=id`: no two samples belong to one dialogue

@@ -29,7 +29,8 @@ COLUMNS = {
     "samples": ("id", "context", "response", "reference", "references", "system", "dialogue", "rater", "rating"),
     "ratings": ("item", "rater", "aspect", "role", "value", "system", "time", "reason"),
 }
-REQUIRED = {"samples": "response", "ratings": "value"}
+COLUMNS["prompts"] = COLUMNS["samples"]
+REQUIRED = {"samples": "response", "prompts": "context", "ratings": "value"}
 MISSPELT = 0.6  # similarity from which an unknown column is taken for a misspelt field
 DELIMITERS = (",", ";", "\t")
 Reject = Callable[[int, bytes, InputError], None]
@@ -94,7 +95,7 @@ def columns_of(names_in_table: Sequence[Any], kind: str, names: Names, *, where:
     except InputError as error:
         raise InputError(error.what, hint=error.hint, where=where) from error
     names.ignored = _unknown_columns(list(fields), kind, where)
-    if kind == "samples" and "rater" in fields and "id" not in fields:
+    if kind != "ratings" and "rater" in fields and "id" not in fields:
         hint = "give each sample an id, so that the ratings of its rows can be merged"
         raise InputError("there is a column 'rater' but no column 'id'", hint=hint, where=where)
     return columns
@@ -139,7 +140,7 @@ def cells(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _sample_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    value: dict[str, Any] = {"response": row["response"]}
+    value: dict[str, Any] = {"response": row.get("response")}
     for name in ("id", "system", "dialogue", "rater"):
         if row.get(name, "") not in ("", None):
             value[name] = as_name(row[name])

@@ -13,8 +13,8 @@ from typing import Any
 from interloq.errors import InputError
 from interloq.play.bots.endpoint import Endpoint
 from interloq.servers.chat_cache import answer_key, cache_answers, read_cached_answers
-from interloq.servers.chat_server import NO_TEXT, ChatAnswer, RequestFailed, read_answer
-from interloq.servers.spending import Call, Price, Spending, cost_of, current
+from interloq.servers.chat_server import NO_TEXT, ChatAnswer, RequestFailed, make_call, read_answer
+from interloq.servers.spending import Call, Price, Spending, current
 
 Body = dict[str, Any]
 Refusal = Callable[[ChatAnswer], str]  # why an answer cannot be used; "" if it can
@@ -127,11 +127,7 @@ class JudgeServer:
         raise InputError(f"the endpoint does not answer: {failed}", hint=hint, where=self.bot.url)
 
     def _call(self, answer: ChatAnswer | RequestFailed) -> Call:
-        call = Call(endpoint=self.bot.url, model=self.bot.model)
-        if isinstance(answer, RequestFailed):  # without the server's message, which may repeat the prompt
-            return replace(call, failure=str(answer).partition(":")[0])
-        tokens = answer.prompt_tokens, answer.completion_tokens
-        return replace(call, prompt_tokens=tokens[0], completion_tokens=tokens[1], cost=cost_of(*tokens, self.price))
+        return make_call(self.bot.url, self.bot.model, answer, self.price or ())
 
     def _keys(self, bodies: Sequence[Body]) -> list[bytes]:
         return [answer_key(self.bot.url, body) for body in bodies]

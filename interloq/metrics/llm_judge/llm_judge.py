@@ -49,7 +49,7 @@ from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.play.bots.endpoint import DEFAULT_KEY, Endpoint
 from interloq.play.samples import JUDGED
 from interloq.records import Sample
-from interloq.servers.spending import Price
+from interloq.servers.spending import Price, check_price
 from interloq.signature import NETWORK, fingerprint
 from interloq.trust import names_download
 
@@ -111,9 +111,7 @@ class LlmJudge(Metric, name="llm_judge"):
             raise SpecError(f"llm_judge: ask must be dimensions, such as ('overall','natural'), got {self.ask!r}")
         if self.ask and (self.mode == "expected" or self.dimension not in self.ask):
             raise SpecError(f"llm_judge: ask needs mode='sampled' and must contain the dimension {self.dimension!r}")
-        prices = self.price if isinstance(self.price, tuple) else (None,)
-        if len(prices) not in (0, 2) or any(type(price) not in (int, float) or price < 0 for price in prices):
-            raise SpecError(f"llm_judge: price must be two numbers, such as (0.5,1.5), got {self.price!r}")
+        check_price(self.price, "llm_judge")
         if self.endpoint:
             self._bot()
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -18,7 +19,7 @@ from interloq.needs import Needs
 from interloq.records import Sample
 from interloq.registry import component
 
-Smoothing = Literal["none", "floor", "add-k", "exp", "method1", "tiny"]
+Smoothing = Literal["none", "floor", "add-k", "exp", "method0", "method1", "tiny"]
 Brevity = Literal["closest", "average"]
 DEFAULT_K = {"floor": 0.1, "add-k": 1.0, "method1": 0.1}
 
@@ -112,8 +113,9 @@ class Bleu(BleuMetric, name="bleu"):
     A sample's score is sentence BLEU. The set's score is corpus BLEU (sums first, then the formula), or with
     `level='sentence'` the mean of sentence scores. Scores are from 0 to 1.
 
-    Smoothing methods are named after the code they match: `none`, `floor`, `add-k` and `exp` are sacrebleu's, `method1`
-    is NLTK's, and `tiny` is the 1e-15/1e-9 of the COCO caption code, common in dialogue work.
+    Smoothing methods are named after the code they match: `none`, `floor`, `add-k` and `exp` are sacrebleu's, `method0`
+    and `method1` are NLTK's (`method0` is its default, and called "no smoothing"), and `tiny` is the 1e-15/1e-9 of the
+    COCO caption code, common in dialogue work.
     """
 
     papers = ("papineni-etal-2002-bleu",)
@@ -172,6 +174,8 @@ def smooth_precisions(matches: Array, totals: Array, smoothing: Smoothing, k: fl
     """Return the smoothed precision of each order; 0 if there is nothing to smooth."""
     if smoothing == "method1":
         return np.where(matches > 0, matches, k) / np.maximum(totals, 1)
+    if smoothing == "method0":
+        return np.where(matches > 0, matches / np.maximum(totals, 1), sys.float_info.min)
     if smoothing == "add-k":
         later = np.arange(matches.shape[-1]) > 0
         matches, totals = np.where(later, matches + k, matches), np.where(later, totals + k, totals)

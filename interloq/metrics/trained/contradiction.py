@@ -17,13 +17,12 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from interloq.learn.ready import READY
+from interloq.learn.ready import EXTRAS, language_of, scorer_folder
 from interloq.metrics.metric import Array, TurnClash
 from interloq.metrics.network_metric import ANY_LANGUAGE, ContextReply, knows_language
 from interloq.models.loaded import load_model
 from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.scorers.contradiction.settings import contradiction_folder
 from interloq.scorers.contradiction.turn_pairs import earlier_turns
 
 NO_OWN_TURN = "no earlier turn of the same speaker"
@@ -52,12 +51,12 @@ class Contradiction(ContextReply, name="contradiction"):
     @property
     def language(self) -> str:
         """The only language that the network knows; empty if unknown."""
-        return "English" if self.model == READY else ""
+        return language_of(self.model)
 
     def network(self) -> Any:
-        extra = READY if self.model == READY else "encoder"
+        extra, folder = EXTRAS.get(self.model, "encoder"), str(scorer_folder(self.model, "contradiction"))
         made = "interloq.scorers.contradiction.model:ContradictionScorer.load"
-        return load_model("metric 'contradiction'", made, str(contradiction_folder(self.model)), extra=extra)
+        return load_model("metric 'contradiction'", made, folder, extra=extra)
 
     def unscorable(self, sample: Sample) -> str | None:
         """Return why a sample is unscored: no turn to read, or a reply in a language that the network does not know."""

@@ -22,12 +22,13 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from interloq.errors import InputError, MissingDependencyError
+from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.options import limited
 from interloq.play.bot import Bot
 from interloq.records import Turn
 from interloq.servers.chat_parameters import ChatParameters, parameters_of
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
+from interloq.servers.spending import check_price, current
 from interloq.signature import Signature, signature
 
 HERE = ("localhost", "127.0.0.1", "::1")
@@ -54,11 +55,13 @@ class Endpoint(Bot, name="endpoint"):
     system_prompt: Annotated[str, "a system message before the dialogue"] = ""
     send_seed: Annotated[bool, "send a seed with each request; some servers refuse it"] = True
     cache: Annotated[bool, "take answers to requests that were sent before from the cache on disk"] = False
+    price: Annotated[tuple[float, ...], "price per million tokens, input and output; empty: unknown"] = ()
     waits: ClassVar[bool] = True  # for the server, so that other bots can run meanwhile
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_url(self.url)
+        check_price(self.price, "endpoint")
         # the message does not repeat the value, because it may be the key itself
         if self.key and not re.fullmatch("[A-Z_][A-Z0-9_]*", self.key):
             raise InputError("key must be the name of an environment variable, such as OPENAI_API_KEY, not the key")
@@ -90,29 +93,38 @@ class Endpoint(Bot, name="endpoint"):
         return reply
 
     def _answers(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
-        connection = self._connection
-        if not self.cache:
-            replies: list[Reply] = _run(connection.replies(bodies))
-            self._warn_of_left_out()
-            return replies
+        self._connection  # noqa: B018 - a missing package is named before the next imports fail
         from interloq.servers.chat_cache import answer_key, cache_answers, read_cached_answers
-        from interloq.servers.chat_server import ChatAnswer, read_answer
+        from interloq.servers.chat_server import ChatAnswer, make_call, reply_of
 
-        keys = [answer_key(self.url, body) for body in bodies]
-        known: dict[bytes, Any] = dict(read_cached_answers(keys))
-        new = {key: body for key, body in zip(keys, bodies, strict=True) if key not in known}
-        new_answers = dict(zip(new, self.ask(list(new.values()), read_answer), strict=True))
-        cache_answers({key: answer for key, answer in new_answers.items() if isinstance(answer, ChatAnswer)})
-        known |= new_answers
+        if not self.cache:
+            answers = self._send_counted(bodies)
+        else:
+            keys = [answer_key(self.url, body) for body in bodies]
+            known: dict[bytes, Any] = dict(read_cached_answers(keys))
+            for answer in known.values():
+                current().add(replace(make_call(self.url, self.model, answer, self.price), cached=True))
+            new = {key: body for key, body in zip(keys, bodies, strict=True) if key not in known}
+            new_answers = dict(zip(new, self._send_counted(list(new.values())), strict=True))
+            cache_answers({key: answer for key, answer in new_answers.items() if isinstance(answer, ChatAnswer)})
+            known |= new_answers
+            answers = [known[key] for key in keys]
         self._warn_of_left_out()
-        replies = []
-        for key in keys:
-            answer = known[key]
-            if isinstance(answer, ChatAnswer):
-                replies.append(Reply(answer.text))
-            else:
-                replies.append(Reply("", str(answer)))
-        return replies
+        return [reply_of(answer) for answer in answers]
+
+    def _send_counted(self, bodies: Sequence[dict[str, Any]]) -> list[Any]:
+        """Send requests within the limits of spending, and count what they cost."""
+        from interloq.servers.chat_server import ChatAnswer, RequestFailed, make_call, read_answer
+
+        spent = current()
+
+        def record_call(answer: ChatAnswer | RequestFailed, seconds: float) -> None:
+            try:
+                spent.add(replace(make_call(self.url, self.model, answer, self.price), seconds=seconds))
+            except InputError as error:  # ends the run: no single dialogue is the cause
+                raise SpecError(str(error)) from error
+
+        return self.ask(bodies, read_answer, spent.start_call, record_call)
 
     def ask(
         self,
@@ -141,6 +153,8 @@ class Endpoint(Bot, name="endpoint"):
     def try_out(self, turns: Sequence[Turn]) -> None:
         """Send one request without retries; a server that is only busy is accepted, because the run retries."""
         self.check_key()
+        if current().max_cost is not None and not self.price:
+            raise InputError("a limit of cost needs prices", hint="write price=(INPUT,OUTPUT), per million tokens")
         failed = _run(self._connection.check(self._body(turns, 0)))
         if failed and not failed.works:
             raise InputError(f"the endpoint does not answer: {failed}", hint="check url, model and key", where=self.url)
@@ -177,7 +191,7 @@ class Endpoint(Bot, name="endpoint"):
     def signature(self) -> Signature:
         """Return the signature without settings that do not change replies; the server's weights are unknown."""
         self._connection  # noqa: B018 - fails early
-        bare = replace(self, key="", concurrency=1, timeout=60.0, retries=0, rate=0.0, cache=False)
+        bare = replace(self, key="", concurrency=1, timeout=60.0, retries=0, rate=0.0, cache=False, price=())
         return signature(bare, weights="unknown")
 
     def _body(self, turns: Sequence[Turn], seed: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 """A bot that is a Python function, named by the user as `module:function`.
 
 The function takes (turns, seed) and returns text; with `batch=N` it takes lists of both and returns a list of texts.
+Instead of a text it may return a `Reply`, for example to end the dialogue: `Reply("Bye!", ends=True)`.
 The module is searched for as Python does, and in the working directory. An exception is reported as a failure.
 """
 

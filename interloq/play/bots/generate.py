@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text generation with language models, in batches in which each text is generated as if it were alone.
 
-Sampling is Gumbel-max: token = argmax_v [ log p(v)/T + g(seed, step, v) ] over the nucleus of probability `top_p`, with
-noise that is a hash of the row's seed, the step and the token. So a text depends on its prompt and its seed, not on the
-other rows or the device, except for the network's rounding. T = 0 takes the most likely token.
+Hugging Face generates the tokens. `interloq.play.decoding` chooses them when they are sampled (Gumbel-max, with each
+row's own noise), and does diverse beam search, which Hugging Face no longer has.
 
 This replaces beams and sampling in the model's own generation settings; the other settings apply (tokens that end a
-text, penalties, lengths).
+text, penalties, lengths), except in diverse beam search, where only the end tokens do.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -24,26 +22,17 @@ from interloq.errors import InputError
 from interloq.models import pretrained
 from interloq.models.batches import make_batches
 from interloq.models.processes import pick_device
+from interloq.play.bot import ReplyCandidate
+from interloq.play.bots.cached_network import CachedNetwork, pad_rows
+from interloq.play.causal import model as causal
+from interloq.play.decoding import add_noise, decode, seed_copies
+from interloq.play.decoding_options import Decoding
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 TOKENS = 65_536  # tokens of prompts in a batch, including padding
 PART = "\ufffd"  # what incomplete characters are decoded to
-LIKELY = (512, 4_096)  # numbers of tokens among which the nucleus is searched, first and second attempt
 POSITIONS = 1_024  # if the model names no limit
 HINT = "name a generative language model: causal, or encoder-decoder"
-_SPREAD, _MIX = (
-    -7046029254386353131,
-    (-4658895280553007687, -7723592293110705685),
-)  # constants of splitmix64, as signed numbers
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How tokens are drawn."""
-
-    temperature: float
-    top_p: float
-    max_tokens: int
 
 
 class Writer:
@@ -54,7 +43,11 @@ class Writer:
         self.tokenizer = pretrained.load_tokenizer(self.folder)
         self.with_encoder = pretrained.has_encoder(self.folder, hint=HINT)
         kind = transformers.AutoModelForSeq2SeqLM if self.with_encoder else transformers.AutoModelForCausalLM
-        network = pretrained.load_network(self.folder, kind, hint=HINT)
+        self.has_updates = causal.has_updates(self.folder)
+        if self.has_updates:
+            network = causal.load_updated(self.folder, self.tokenizer)
+        else:
+            network = pretrained.load_network(self.folder, kind, hint=HINT)
         self.precision = pretrained.pick_precision(precision, self.device)
         try:
             self.network = network.to(self.device, self.precision).eval()
@@ -62,6 +55,7 @@ class Writer:
             raise InputError(
                 f"not enough memory for the model on {self.device}", hint="use device='cpu'", where=name
             ) from error
+        self.words = int(network.get_input_embeddings().num_embeddings)
         self.positions = int(getattr(network.config, "max_position_embeddings", None) or POSITIONS)
         ends = self.network.generation_config.eos_token_id
         ends = [ends] if isinstance(ends, int) else list(ends or [])
@@ -73,8 +67,9 @@ class Writer:
 
     def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of the loaded model, independent of its location."""
+        weights = causal.updates_fingerprint if self.has_updates else pretrained.weights_fingerprint
         return {
-            "weights": pretrained.weights_fingerprint(self.folder),
+            "weights": weights(self.folder),
             "tokenizer": pretrained.tokenizer_fingerprint(self.folder),
         }
 
@@ -86,31 +81,57 @@ class Writer:
             return self.positions
         return self.positions - max_tokens
 
-    def texts(
+    def candidates(
         self,
         prompts: Sequence[Sequence[int]],
         seeds: Sequence[int],
-        sampling: Sampling,
+        decoding: Decoding,
+        max_tokens: int,
         *,
+        n: int,
         size: int,
         stop: str = "",
         show: Callable[[str], None] | None = None,
-    ) -> list[str | Exception]:
-        """Return text generated after each prompt, up to an end token or, after some text, up to `stop`.
+    ) -> list[list[ReplyCandidate] | Exception]:
+        """Return `n` texts for each prompt, up to an end token or, after some text, up to `stop`.
 
-        With a single prompt, `show` may be given: it is called with the text so far after each token.
+        They are samples, or the best finished beams. With a single prompt and one beam, `show` may be given: it is
+        called with the text so far after each token.
         """
-        texts: list[str | Exception] = [""] * len(prompts)
+        decoding.check_candidates(n)
+        found: list[list[ReplyCandidate] | Exception] = [[] for _ in prompts]
         lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
-        for batch in make_batches(lengths, size=min(size, self.size), tokens=TOKENS, rng=None):
+        copies = max(n, decoding.beams)
+        size = max(1, min(size, self.size) // copies)
+        for batch in make_batches(lengths, size=size, tokens=max(1, TOKENS // copies), rng=None):
             rows, batch_seeds = [list(prompts[i]) for i in batch], [seeds[i] for i in batch]
-            for i, text in zip(batch, self._write_or_halve(rows, batch_seeds, sampling, stop, show), strict=True):
-                texts[i] = text
-        return texts
+            options = (decoding, max_tokens, n, stop, show)
+            for i, texts in zip(batch, self._write_or_halve(rows, batch_seeds, *options), strict=True):
+                found[i] = texts
+        return found
 
-    def _write_or_halve(self, rows: list[list[int]], seeds: list[int], *options: Any) -> list[str | Exception]:
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def log_probabilities(
+        self, prompts: Sequence[Sequence[int]], texts: Sequence[str], *, size: int, most: int
+    ) -> list[float]:
+        """Return log p of each text and its end token after a prompt; only the first `most` tokens count."""
+        rows = []
+        for prompt, text in zip(prompts, texts, strict=True):
+            tokens = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+            rows.append((list(prompt), [*tokens, *self.ends[-1:]][:most]))
+        sums = [0.0] * len(rows)
+        lengths = np.array([len(prompt) + len(target) for prompt, target in rows], dtype=np.int64)
+        for batch in make_batches(lengths, size=min(size, self.size), tokens=TOKENS // 8, rng=None):
+            network = CachedNetwork(self.network, -1)
+            for i, value in zip(batch, network.log_probabilities([rows[i] for i in batch]), strict=True):
+                sums[i] = value
+        return sums
+
+    def _write_or_halve(
+        self, rows: list[list[int]], seeds: list[int], decoding: Decoding, *options: Any
+    ) -> list[list[ReplyCandidate] | Exception]:
         try:
-            return list(self._write(rows, seeds, *options))
+            return list(self._write(rows, seeds, decoding, *options))
         except torch.OutOfMemoryError as error:
             if len(rows) == 1:
                 return [
@@ -118,22 +139,35 @@ class Writer:
                 ]
         torch.cuda.empty_cache()
         half = len(rows) // 2
-        self.size = min(self.size, half)  # later batches start smaller
+        self.size = min(self.size, half * decoding.beams)  # later batches start smaller
         return [
-            *self._write_or_halve(rows[:half], seeds[:half], *options),
-            *self._write_or_halve(rows[half:], seeds[half:], *options),
+            *self._write_or_halve(rows[:half], seeds[:half], decoding, *options),
+            *self._write_or_halve(rows[half:], seeds[half:], decoding, *options),
         ]
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _write(
-        self, rows: list[list[int]], seeds: list[int], sampling: Sampling, stop: str, show: Callable[[str], None] | None
-    ) -> list[str]:
-        ids, mask = _pad_rows(rows, left=not self.with_encoder)
+        self,
+        rows: list[list[int]],
+        seeds: list[int],
+        decoding: Decoding,
+        max_tokens: int,
+        n: int,
+        stop: str,
+        show: Callable[[str], None] | None,
+    ) -> list[list[ReplyCandidate]]:
+        if decoding.groups > 1:
+            return self._search_groups(rows, seeds, decoding, max_tokens, n, stop)
+        samples = n if decoding.beams == 1 else 1
+        ids, mask = pad_rows([row for row in rows for _ in range(samples)], left=not self.with_encoder)
         start = 1 if self.with_encoder else ids.shape[1]
-        stops = [_Stopped(self.tokenizer, start, stop, self._with(stop[-1]))] if stop else []
+        sampled = _Sampled(decoding, seed_copies(seeds, samples).to(self.device), start, keeps_sums=n > 1)
         settings = copy.deepcopy(self.network.generation_config)
-        changed = {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
-        changed |= {"max_length": None, "max_new_tokens": sampling.max_tokens, "use_cache": True}
+        changed = {"do_sample": False, "num_beams": decoding.beams, "temperature": None, "top_p": None, "top_k": None}
+        changed |= {"max_length": None, "max_new_tokens": max_tokens, "use_cache": True}
+        if decoding.beams > 1:
+            changed |= {"length_penalty": decoding.length_penalty, "early_stopping": False}
+            changed |= {"num_return_sequences": n, "return_dict_in_generate": True, "output_scores": True}
         # nothing reads tokens after an end token, so any token can serve as padding if the model has none
         pad = self.tokenizer.pad_token_id
         settings.update(**changed, eos_token_id=self.ends or None, pad_token_id=self.ends[0] if pad is None else pad)
@@ -141,11 +175,43 @@ class Writer:
             input_ids=ids.to(self.device),
             attention_mask=mask.to(self.device),
             generation_config=settings,
-            logits_processor=transformers.LogitsProcessorList([_Sampled(sampling, seeds, start)]),
-            stopping_criteria=transformers.StoppingCriteriaList(stops),
-            streamer=_Shown(self.tokenizer, show) if show else None,
+            logits_processor=transformers.LogitsProcessorList([sampled] if decoding.beams == 1 else []),
+            stopping_criteria=transformers.StoppingCriteriaList(self._stops(start, stop)),
+            streamer=_Shown(self.tokenizer, show) if show and decoding.beams == 1 else None,
         )
-        return self.tokenizer.batch_decode(generated[:, start:], skip_special_tokens=True)  # type: ignore[no-any-return]
+        if decoding.beams == 1:
+            return self._group_texts(generated[:, start:], sampled.log_probabilities(generated, self.ends), n)
+        lengths = (generated.beam_indices >= 0).sum(-1)
+        sums = generated.sequences_scores * lengths**decoding.length_penalty
+        return self._group_texts(generated.sequences[:, start:], sums.tolist(), n)
+
+    def _search_groups(
+        self, rows: list[list[int]], seeds: list[int], decoding: Decoding, max_tokens: int, n: int, stop: str
+    ) -> list[list[ReplyCandidate]]:
+        """Return the best texts of diverse beam search."""
+        stops = [_Ended(self.ends[1:]), *self._stops(0, stop)]
+
+        def is_complete(tokens: torch.Tensor) -> torch.Tensor:
+            return torch.stack([stopped(tokens, None) for stopped in stops]).any(0)
+
+        network = CachedNetwork(self.network, self.ends[0] if self.ends else -1)
+        batch = len(rows) * decoding.beams
+        found = decode(network, rows, seeds, decoding, max_tokens, candidates=n, batch=batch, stopped=is_complete)
+        texts: list[list[ReplyCandidate]] = []
+        for replies in found:
+            decoded = self.tokenizer.batch_decode([reply.tokens for reply in replies], skip_special_tokens=True)
+            texts.append(
+                [ReplyCandidate(text, reply.log_probability) for text, reply in zip(decoded, replies, strict=True)]
+            )
+        return texts
+
+    def _stops(self, start: int, stop: str) -> list[_Stopped]:
+        return [_Stopped(self.tokenizer, start, stop, self._with(stop[-1]))] if stop else []
+
+    def _group_texts(self, tokens: torch.Tensor, sums: Sequence[float], n: int) -> list[list[ReplyCandidate]]:
+        texts = self.tokenizer.batch_decode(tokens, skip_special_tokens=True)
+        written = list(map(ReplyCandidate, texts, sums))
+        return [written[first : first + n] for first in range(0, len(written), n)]
 
     def _with(self, character: str) -> torch.Tensor:
         """Return tokens that contain a character or part of it, since its bytes may be spread over several tokens."""
@@ -157,20 +223,38 @@ class Writer:
 
 
 class _Sampled(transformers.LogitsProcessor):  # type: ignore[misc]
-    """Turns scores into scores whose maximum is a sample: filtered to the nucleus, plus each row's noise."""
+    """Turns scores into scores whose maximum is a sample: filtered, plus each row's noise."""
 
-    def __init__(self, sampling: Sampling, seeds: Sequence[int], start: int) -> None:
-        self.sampling, self.start = sampling, start
-        self.seeds = torch.from_numpy(np.array([seed % 2**64 for seed in seeds], dtype=np.uint64).view(np.int64))
+    def __init__(self, decoding: Decoding, seeds: torch.Tensor, start: int, *, keeps_sums: bool) -> None:
+        self.decoding, self.seeds, self.start, self.keeps_sums = decoding, seeds, start, keeps_sums
+        self.chances: list[torch.Tensor] = []  # log p of each step's tokens, if they are wanted
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        if self.sampling.temperature == 0:
-            return scores
-        scores = nucleus(scores.float() / self.sampling.temperature, self.sampling.top_p)
-        rows, tokens = torch.isfinite(scores).nonzero(as_tuple=True)  # noise is expensive, and the other rows need none
-        noise = gumbel(self.seeds.to(scores.device)[rows], input_ids.shape[1] - self.start, tokens)
-        scores[rows, tokens] += noise.to(scores.dtype)
-        return scores
+        noisy = add_noise(scores.float(), self.seeds, input_ids.shape[1] - self.start, self.decoding)
+        if self.keeps_sums:
+            chosen = noisy.argmax(-1, keepdim=True)
+            self.chances.append(scores.float().log_softmax(-1).gather(1, chosen)[:, 0])
+        return noisy
+
+    def log_probabilities(self, generated: torch.Tensor, ends: Sequence[int]) -> list[float]:
+        """Return log p of each row's text with its end token; zeros if they were not wanted."""
+        if not self.chances:
+            return [0.0] * len(generated)
+        tokens = generated[:, self.start :]
+        is_end = torch.isin(tokens, torch.tensor(ends, device=tokens.device))
+        is_after = (is_end.cumsum(-1) - is_end.long()) > 0
+        sums: list[float] = torch.stack(self.chances, dim=1).masked_fill(is_after, 0.0).sum(-1).tolist()
+        return sums
+
+
+class _Ended:
+    """Ends a row at further end tokens."""
+
+    def __init__(self, ends: Sequence[int]) -> None:
+        self.ends = ends
+
+    def __call__(self, tokens: torch.Tensor, scores: Any) -> torch.Tensor:  # noqa: ARG002
+        return torch.isin(tokens[:, -1], torch.tensor(self.ends, dtype=torch.long, device=tokens.device))
 
 
 class _Stopped(transformers.StoppingCriteria):  # type: ignore[misc]
@@ -205,52 +289,3 @@ class _Shown(transformers.generation.streamers.BaseStreamer):  # type: ignore[mi
 
     def end(self) -> None:
         """Do nothing: the text is complete, and the caller has it."""
-
-
-def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Return logits with minus infinity for all tokens outside the nucleus: the most likely ones that add up to top_p.
-
-    Tokens as likely as the last of these are kept as well, so that ties need no order. Sorting a few top tokens is
-    usually enough; more, and finally all, are sorted only for the rows that need it.
-    """
-    if top_p >= 1:
-        return logits
-    words, total = logits.shape[-1], logits.logsumexp(-1, keepdim=True)
-    least = torch.empty_like(total)  # of the logits inside
-    rows = torch.arange(len(logits), device=logits.device)
-    for k in (*(k for k in LIKELY if k < words), words):
-        some = logits if len(rows) == len(logits) else logits[rows]
-        ordered = some.topk(k).values if k < words else some.sort(dim=-1, descending=True).values
-        chances = (ordered - total[rows]).exp()
-        inside = (chances.cumsum(-1) - chances < top_p).sum(-1, keepdim=True)
-        least[rows] = ordered.gather(-1, inside - 1)
-        rows = rows[chances.sum(-1) < top_p]
-        if not len(rows):
-            break
-    return logits.masked_fill(logits < least, -torch.inf)
-
-
-def gumbel(seeds: torch.Tensor, step: int, tokens: torch.Tensor) -> torch.Tensor:
-    """Return standard Gumbel noise as a hash of seed, step and token; both arguments may broadcast."""
-    rows = _mix_bits(_mix_bits(seeds) + step * _SPREAD % 2**63)
-    mixed = _mix_bits(rows + tokens * _SPREAD)
-    uniform = (((mixed >> 12) & (2**52 - 1)).double() + 0.5) / 2**52  # never 0 or 1
-    return -torch.log(-torch.log(uniform))
-
-
-def _mix_bits(numbers: torch.Tensor) -> torch.Tensor:
-    """Apply the finalizer of splitmix64 (Steele et al., 2014); torch's shift keeps the sign, so bits are masked off."""
-    numbers = numbers + _SPREAD
-    numbers = (numbers ^ ((numbers >> 30) & (2**34 - 1))) * _MIX[0]
-    numbers = (numbers ^ ((numbers >> 27) & (2**37 - 1))) * _MIX[1]
-    return numbers ^ ((numbers >> 31) & (2**33 - 1))
-
-
-def _pad_rows(rows: list[list[int]], *, left: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return token ids and attention mask; a causal model's rows grow on the right, so they are padded on the left."""
-    longest = max(map(len, rows))
-    ids, mask = (torch.zeros((len(rows), longest), dtype=torch.long) for _ in range(2))
-    for i, row in enumerate(rows):
-        own = slice(longest - len(row), None) if left else slice(len(row))
-        ids[i, own], mask[i, own] = torch.tensor(row), 1
-    return ids, mask

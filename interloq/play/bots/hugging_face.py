@@ -21,7 +21,9 @@ from interloq.errors import InputError, MissingDependencyError
 from interloq.models.chat_template import Message, TemplateRefused, render_chat
 from interloq.models.loaded import last_written
 from interloq.options import limited
-from interloq.play.bot import Bot, generator, make_crash_reply
+from interloq.play.bot import Bot, ReplyCandidate, generator, make_crash_reply
+from interloq.play.causal.settings import find_speaker_token
+from interloq.play.decoding_options import Decoding
 from interloq.records import Turn
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
 from interloq.signature import Signature, fingerprint, signature
@@ -51,13 +53,34 @@ class HuggingFace(Bot, name="hf"):
         Literal["auto", "float32", "bfloat16", "float16"],
         "number type of the weights; `'auto'`: bfloat16 on a GPU, float32 on a CPU",
     ] = "auto"
+    top_k: Annotated[int, "sample from this many most likely tokens; 0: from all"] = 0
+    beams: Annotated[int, "beam search with this many beams, instead of sampling"] = 1
+    groups: Annotated[int, "groups of beams that differ from each other (diverse beam search)"] = 1
+    diversity: Annotated[float, "what a group pays for a token that a beam of an earlier group chose"] = 0.0
+    length_penalty: Annotated[float, "beams are ranked by log p(reply) / tokens^length_penalty"] = 1.0
+
+    user: Annotated[str, "whose speaker token stands before the reply, in a model trained with `--speaker-token`"] = ""
+
+    added = ("user", "top_k", "beams", "groups", "diversity", "length_penalty")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.temperature < 0 or not 0 < self.top_p <= 1:
-            raise InputError(f"temperature must be ≥ 0 and top_p in (0, 1], got {self.temperature} and {self.top_p}")
+        _ = self.decoding  # checks its settings
         if not self.separator:
             raise InputError("separator must not be empty", hint="write separator='\\n', or separator='eos'")
+
+    @property
+    def decoding(self) -> Decoding:
+        """How tokens are chosen."""
+        return Decoding(
+            temperature=self.temperature,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            beams=self.beams,
+            groups=self.groups,
+            diversity=self.diversity,
+            length_penalty=self.length_penalty,
+        )
 
     def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
         """Return one reply, shown while it is generated."""
@@ -66,24 +89,57 @@ class HuggingFace(Bot, name="hf"):
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         return self._replies(dialogues, seeds)
 
+    def candidates(
+        self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], n: int
+    ) -> list[list[ReplyCandidate] | Exception]:
+        """Return `n` possible replies to each dialogue: samples, or the best beams."""
+        return self._candidates(dialogues, seeds, n)
+
+    def check_candidates(self, n: int) -> None:
+        """Refuse more candidates than its decoding can find."""
+        self.decoding.check_candidates(n)
+
+    def log_probabilities(self, dialogues: Sequence[Sequence[Turn]], texts: Sequence[str]) -> list[float]:
+        """Return log p(text | dialogue) of each text as the bot's next turn, cut at `max_tokens`."""
+        prompts = self._prompts.tokens(dialogues)
+        sums: list[float] = self._writer.log_probabilities(prompts, texts, size=self.batch, most=self.max_tokens)
+        return sums
+
     def _replies(
         self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], show: Callable[[str], None] | None = None
     ) -> list[Reply]:
-        from interloq.play.bots.generate import Sampling
+        replies = []
+        for found in self._candidates(dialogues, seeds, 1, show):
+            if isinstance(found, Exception):
+                replies.append(make_crash_reply(found))
+            else:
+                replies.append(Reply(found[0].text) if found else Reply("", NOTHING_TO_ANSWER))
+        return replies
 
+    def _candidates(
+        self,
+        dialogues: Sequence[Sequence[Turn]],
+        seeds: Sequence[int],
+        n: int,
+        show: Callable[[str], None] | None = None,
+    ) -> list[list[ReplyCandidate] | Exception]:
         answerable = [i for i, turns in enumerate(dialogues) if turns]
-        texts = self._writer.texts(
+        found = self._writer.candidates(
             self._prompts.tokens([dialogues[i] for i in answerable]),
             [int(generator(seeds[i], dialogues[i]).integers(2**63)) for i in answerable],
-            Sampling(self.temperature, self.top_p, self.max_tokens),
+            self.decoding,
+            self.max_tokens,
+            n=n,
             size=self.batch,
             stop=self._prompts.stop,
             show=show,
         )
-        replies = [Reply("", NOTHING_TO_ANSWER)] * len(dialogues)
-        for i, text in zip(answerable, texts, strict=True):
-            replies[i] = make_crash_reply(text) if isinstance(text, Exception) else Reply(self._prompts.first(text))
-        return replies
+        every: list[list[ReplyCandidate] | Exception] = [[] for _ in dialogues]
+        for i, texts in zip(answerable, found, strict=True):
+            if not isinstance(texts, Exception):
+                texts = [text._replace(text=self._prompts.first(text.text)) for text in texts]
+            every[i] = texts
+        return every
 
     @property
     def side_effect(self) -> str:
@@ -99,14 +155,18 @@ class HuggingFace(Bot, name="hf"):
 
     @cached_property
     def _writer(self) -> Any:
-        return _load_writer(self.model, last_written(Path(self.model)), self.device, self.precision)
+        writer = _load_writer(self.model, last_written(Path(self.model)), self.device, self.precision)
+        self.decoding.check_vocabulary(writer.words)
+        return writer
 
     @cached_property
     def _prompts(self) -> Prompts:
         room = min(self.context, self._writer.room(self.max_tokens))
-        return Prompts.of(
-            self._writer.tokenizer, chat=self.chat, system=self.system_prompt, separator=self.separator, room=room
-        )
+        tokenizer = self._writer.tokenizer
+        speaker = find_speaker_token(tokenizer, self.user)
+        room -= speaker is not None
+        prompts = Prompts.of(tokenizer, chat=self.chat, system=self.system_prompt, separator=self.separator, room=room)
+        return replace(prompts, speaker=speaker)
 
 
 @lru_cache(maxsize=FEW)
@@ -128,6 +188,7 @@ class Prompts:
     separator: str
     room: int  # tokens
     special: re.Pattern[str]  # texts that the tokenizer would read as special tokens
+    speaker: int | None = None  # the token of who speaks next
 
     @classmethod
     def of(
@@ -161,7 +222,7 @@ class Prompts:
                     tokens_of[i] = ids if fits else self._cut(turns[-1], len(ids))
                     del left[i]
             start += 1
-        return tokens_of
+        return tokens_of if self.speaker is None else [[*ids, self.speaker] for ids in tokens_of]
 
     @property
     def stop(self) -> str:

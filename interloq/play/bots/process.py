@@ -2,7 +2,7 @@
 """A bot that is a program in any language: it reads and writes one JSON object per line.
 
 → {"id": 7, "turns": [{"speaker": "a", "text": "Hi!"}], "seed": 1}
-← {"id": 7, "text": "Hello."}
+← {"id": 7, "text": "Hello."}, and with "end": true to end the dialogue
 
 The program is started without a shell, once per worker, and gets one request at a time. After a crash, it is restarted
 and the request is repeated once; a program that takes too long is killed. The failure includes the end of its stderr.
@@ -314,7 +314,7 @@ class Program:
         failure = value.get("failure", value.get("trouble", ""))  # programs may use the earlier name
         if not isinstance(text, str) or not isinstance(failure, str):
             return Reply("", "wrote something that is not text")
-        return Reply(text, failure)
+        return Reply(text, failure, ends=value.get("end") is True)
 
     def _tail(self, before: str = "") -> str:
         text = one_line(self._stderr.decode("utf-8", "replace")[-250:])

@@ -156,6 +156,8 @@ class Embedded(Store):
         with self.exclusive():
             self.manifest = self._read()
             self._sweep()
+            if self._retriever.ranking == "jaccard":
+                return  # counts of shared words need no preparation
             if self.manifest.retriever.split("(")[0] == "bm25":
                 from interloq.retrieve.folder.postings import store_impacts
 
@@ -235,7 +237,11 @@ class Embedded(Store):
         self._commit(n_probe=n_probe, recall=recall)
 
     def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
-        if isinstance(queries, Words):
+        if isinstance(queries, Words) and self._retriever.ranking == "jaccard":
+            from interloq.retrieve.folder import shared_words
+
+            ids, scores = shared_words.search(self._word_segments(field), queries, k)
+        elif isinstance(queries, Words):
             from interloq.retrieve.folder import postings
 
             ids, scores = postings.search(self._postings(field), queries, self._ranking(field), k)
@@ -291,18 +297,38 @@ class Embedded(Store):
         if key not in self._opened:
             ranking = self._ranking(key)
             self._opened[key] = [PostingSegment(folder, ranking) for folder in self._folders(key)]
-            for segment, n in zip(self._opened[key], self._folders(key).values(), strict=True):
-                if len(segment.postings.lengths) != n:
-                    raise make_damage_error(segment.folder, f"{len(segment.postings.lengths):,} texts, not {n:,}")
+            self._check_lengths(key)
         return self._opened[key]
 
+    def _word_segments(self, key: Field) -> list[Any]:
+        from interloq.retrieve.folder.postings import Postings
+        from interloq.retrieve.folder.shared_words import WordSegment
+
+        if key not in self._opened:
+            self._opened[key] = [WordSegment(folder, Postings.open(folder)) for folder in self._folders(key)]
+            self._check_lengths(key)
+        return self._opened[key]
+
+    def _check_lengths(self, key: Field) -> None:
+        for segment, n in zip(self._opened[key], self._folders(key).values(), strict=True):
+            if len(segment.postings.lengths) != n:
+                raise make_damage_error(segment.folder, f"{len(segment.postings.lengths):,} texts, not {n:,}")
+
     def _ranking(self, key: Field) -> Any:
-        from interloq.retrieve.folder.postings import rank
+        from interloq.retrieve.folder.postings import rank, rank_cosines
 
         if key not in self._rankings:
-            retriever = create(self.manifest.retriever, kind="retriever")
-            self._rankings[key] = rank(self._folders(key), k1=retriever.k1, b=retriever.b)
+            folders = self._folders(key)
+            if self._retriever.weighting == "cosine":
+                self._rankings[key] = rank_cosines(folders)
+            else:
+                self._rankings[key] = rank(folders, k1=self._retriever.k1, b=self._retriever.b)
         return self._rankings[key]
+
+    @cached_property
+    def _retriever(self) -> Retriever:
+        retriever: Retriever = create(self.manifest.retriever, kind="retriever")
+        return retriever
 
     def _commit(self, **changes: Any) -> None:
         self.manifest = replace(self.manifest, **changes)
@@ -333,7 +359,7 @@ class Embedded(Store):
         return {self._path(segment["name"]) / key: segment["pairs"] for segment in self.manifest.segments}
 
     def _fields(self) -> tuple[Field, ...]:
-        return fields(create(self.manifest.retriever, kind="retriever").target)
+        return fields(self._retriever.target)
 
     def _trained(self, key: Field) -> Path:
         return self.folder / f"{key}.trained.faiss"

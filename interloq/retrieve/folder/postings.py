@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BM25 postings of one segment: the texts that contain each word, in memory-mapped arrays.
+"""Postings of one segment, for BM25 and TF-IDF: the texts that contain each word, in memory-mapped arrays.
 
 score(q, d) = Σ_{w ∈ q} idf(w) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · |d| / avgdl)),
 idf(w) = log(1 + (N − df + ½) / (df + ½)), with N, df and avgdl of the whole index, so that scores of segments agree.
@@ -95,11 +95,57 @@ class PostingRanking:
         """Return the inverse document frequency of terms from their document frequency."""
         return np.asarray(np.log1p((self.n - df + 0.5) / (df + 0.5)))
 
+    def weights(self, queries: Words, df: Ids) -> NDArray[np.float64]:
+        """Return the factor of each query word's impacts."""
+        return np.asarray(self.idf(df) * queries.counts * (self.k1 + 1))
+
+    def impacts(self, postings: Postings) -> NDArray[np.float32]:
+        """Return the part of each posting's score that does not depend on the query."""
+        norms = self.k1 * (1 - self.b + self.b * postings.lengths / self.mean_length)
+        counts = postings.counts.astype(np.float32)
+        return np.asarray(counts / (counts + norms.astype(np.float32)[postings.texts]), dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class CosineRanking:
+    """The constants of TF-IDF cosines for a whole index; see `interloq.retrieve.tf_idf`."""
+
+    n: int
+    terms: NDArray[np.uint64]  # of all segments, sorted
+    df: Ids
+
+    @property
+    def impacts_file(self) -> str:
+        """File name of the impacts, with a hash of the constants they were computed with."""
+        return f"impacts-{fingerprint('cosine', str(self.n), self.terms.tobytes(), self.df.tobytes())}.npy"
+
+    def idf(self, df: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the smoothed inverse document frequency of terms from their document frequency."""
+        return np.asarray(1 + np.log((1 + self.n) / (1 + df)))
+
+    def weights(self, queries: Words, df: Ids) -> NDArray[np.float64]:
+        """Return the words' weights in the queries' unit vectors."""
+        return _unit(self.idf(df) * queries.counts, np.repeat(np.arange(len(queries)), np.diff(queries.ends)))
+
+    def impacts(self, postings: Postings) -> NDArray[np.float32]:
+        """Return the words' weights in the texts' unit vectors."""
+        idf = self.idf(self.df[np.searchsorted(self.terms, postings.terms)])
+        weights = np.repeat(idf, np.diff(postings.starts)) * postings.counts
+        return _unit(weights, postings.texts).astype(np.float32)
+
+
+Ranking = PostingRanking | CosineRanking
+
+
+def _unit(weights: NDArray[np.float64], owners: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the weights divided by the norm of their text's vector."""
+    return np.asarray(weights / np.sqrt(np.bincount(owners, weights**2))[owners])
+
 
 class PostingSegment:
     """The postings of one segment, memory-mapped, and their impacts for one ranking."""
 
-    def __init__(self, folder: Path, ranking: PostingRanking) -> None:
+    def __init__(self, folder: Path, ranking: Ranking) -> None:
         self.folder, self.postings = folder, Postings.open(folder)
         stored = folder / ranking.impacts_file
         if stored.exists():
@@ -119,22 +165,25 @@ def rank(folders: Iterable[Path], *, k1: float, b: float) -> PostingRanking:
     return PostingRanking(n, total / n if total else math.inf, k1, b)
 
 
-def impacts(postings: Postings, ranking: PostingRanking) -> NDArray[np.float32]:
-    """Return the part of each posting's BM25 score that does not depend on idf."""
-    norms = ranking.k1 * (1 - ranking.b + ranking.b * postings.lengths / ranking.mean_length)
-    counts = postings.counts.astype(np.float32)
-    return np.asarray(counts / (counts + norms.astype(np.float32)[postings.texts]), dtype=np.float32)
+def rank_cosines(folders: Iterable[Path]) -> CosineRanking:
+    """Return the constants of TF-IDF for an index with these segments."""
+    opened = list(map(Postings.open, folders))
+    every = [np.zeros(0, np.uint64), *(part.terms for part in opened)]
+    terms, which = np.unique(np.concatenate(every), return_inverse=True)
+    holders = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.starts) for part in opened)])
+    df = np.bincount(which, holders, minlength=len(terms)).astype(np.int64)
+    return CosineRanking(sum(len(part.lengths) for part in opened), terms, df)
 
 
-def _impacts_of(folder: Path, postings: Postings, ranking: PostingRanking) -> NDArray[np.float32]:
+def _impacts_of(folder: Path, postings: Postings, ranking: Ranking) -> NDArray[np.float32]:
     if postings.texts.max(initial=0) >= max(1, len(postings.lengths)):
         raise make_damage_error(
             folder / "texts.npy", f"it names text {postings.texts.max():,} of {len(postings.lengths):,}"
         )
-    return impacts(postings, ranking)
+    return ranking.impacts(postings)
 
 
-def store_impacts(folder: Path, ranking: PostingRanking) -> None:
+def store_impacts(folder: Path, ranking: Ranking) -> None:
     """Compute and store impacts for all searches; remove the impacts of other rankings."""
     target = folder / ranking.impacts_file
     if not target.exists():
@@ -145,7 +194,7 @@ def store_impacts(folder: Path, ranking: PostingRanking) -> None:
             path.unlink()
 
 
-def search(segments: list[PostingSegment], queries: Words, ranking: PostingRanking, k: int) -> tuple[Ids, Floats]:
+def search(segments: list[PostingSegment], queries: Words, ranking: Ranking, k: int) -> tuple[Ids, Floats]:
     """Return the k best texts of each segment, as columns side by side; repeated words of a query count repeatedly."""
     start_threads()
     weights, places = _weights(segments, queries, ranking)
@@ -163,7 +212,7 @@ def search(segments: list[PostingSegment], queries: Words, ranking: PostingRanki
     return np.concatenate(ids, axis=1), np.concatenate(scores, axis=1)
 
 
-def score(segments: list[PostingSegment], queries: Words, ranking: PostingRanking, ids: Ids) -> Floats:
+def score(segments: list[PostingSegment], queries: Words, ranking: Ranking, ids: Ids) -> Floats:
     """Return the scores of given texts."""
     start_threads()
     weights, places = _weights(segments, queries, ranking)
@@ -178,14 +227,14 @@ def score(segments: list[PostingSegment], queries: Words, ranking: PostingRankin
 
 
 def _weights(
-    segments: list[PostingSegment], queries: Words, ranking: PostingRanking
+    segments: list[PostingSegment], queries: Words, ranking: Ranking
 ) -> tuple[NDArray[np.float32], list[tuple[Ids, Ids]]]:
     places, df = [], np.zeros(len(queries.terms), dtype=np.int64)
     for segment in segments:
         starts, stops = segment.postings.find(queries.terms)
         places.append((starts, stops))
         df += stops - starts
-    return (ranking.idf(df) * queries.counts * (ranking.k1 + 1)).astype(np.float32), places
+    return ranking.weights(queries, df).astype(np.float32), places
 
 
 @numba.njit(parallel=True, cache=True)
@@ -209,12 +258,12 @@ def _top(texts, impacts, n_texts, starts, stops, weights, ends, k):  # type: ign
                 continue
             for i in range(len(holders)):
                 scores[holders[i]] += weight * gains[i]
-        _keep_best(scores, best_ids[query], best_scores[query])
+        keep_best(scores, best_ids[query], best_scores[query])
     return best_ids, best_scores, sound
 
 
 @numba.njit(cache=True)
-def _keep_best(scores, ids, values):  # type: ignore[no-untyped-def]
+def keep_best(scores, ids, values):  # type: ignore[no-untyped-def]
     """Fill a heap with the worst score on top; if scores are equal, the earlier text is kept."""
     k, filled = len(ids), 0
     bar = np.float32(0)  # scores must exceed it

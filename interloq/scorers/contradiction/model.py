@@ -3,53 +3,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files.opening import reading_saved
 from interloq.learn.calibrate import probabilities
-from interloq.learn.start import files_of, load_trained_network, weights_of
-from interloq.learn.store import check_counts, check_temperature, foreign, load_model
+from interloq.learn.cross_encoder_scorer import CrossEncoderScorer
+from interloq.learn.store import check_counts
 from interloq.models.batches import number_distinct
-from interloq.models.cross_encoder import TOKENS, CrossEncoder, row_outputs
-from interloq.models.pretrained import Subwords
-from interloq.models.processes import pick_device
+from interloq.models.cross_encoder import row_outputs
 from interloq.scorers.contradiction.job import KIND
 from interloq.scorers.contradiction.turn_pairs import TurnPair
-from interloq.signature import fingerprint
 
 Floats = NDArray[np.float64]
 
 
-class ContradictionScorer:
-    """P(contradiction) of pairs, in float32: batching changes it by less than 1e-5."""
+class ContradictionScorer(CrossEncoderScorer):
+    """P(contradiction) of pairs."""
 
-    def __init__(self, network: CrossEncoder, subwords: Subwords, facts: dict[str, Any], device: str = "auto") -> None:
-        self.device = pick_device(device)
-        self.network = network.to(self.device).eval()
-        self.subwords, self.facts, self.tokens = subwords, facts, TOKENS[self.device.type]
+    kind = KIND
 
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Load a scorer from its folder."""
-        folder = Path(folder)
-        facts, tensors = load_model(folder, kind=KIND)
-        with reading_saved(folder):
-            check_counts(facts, "longest")
-            subwords = Subwords(files_of(folder, facts), longest=facts["longest"])
-            if subwords.signature() != facts["subwords"]:
-                raise foreign("the tokenizer", folder, "scorer")
-            check_temperature(facts)
-        network = load_trained_network(folder, facts, tensors, outputs=1)
-        return cls(network, subwords, facts, device)
-
-    def signature(self) -> str:
-        parts = (weights_of(self.facts), str(self.facts["subwords"]), repr(self.facts["temperature"]))
-        return f"{KIND}-{fingerprint(*parts)}"
+    @staticmethod
+    def check_facts(facts: Mapping[str, Any]) -> int:
+        check_counts(facts, "longest")
+        return int(facts["longest"])
 
     def chances(self, pairs: Sequence[TurnPair]) -> Floats:
         """Return P(the reply contradicts the earlier turn) of each pair; each distinct row is read once."""

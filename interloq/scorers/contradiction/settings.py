@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the scorer `contradiction` and the folder of its packaged weights, without torch."""
+"""Settings of the scorer `contradiction`, without torch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from interloq.errors import InputError
 from interloq.learn.settings import Training
 from interloq.needs import SENTENCE_ENCODER
 from interloq.options import limited, option
 from interloq.registry import Component
 
-READY_WEIGHTS = Path(__file__).parent / "ready"
 ENCODER = SENTENCE_ENCODER
 TRAINING = Training(
     epochs=2, learning_rate=5e-4, optimizer="adamw", weight_decay=0.01, schedule="linear", warmup=0.05, clip=1.0
@@ -27,16 +24,3 @@ class ContradictionSettings(Component):
     longest: int = option(64, "first tokens of a turn that are read", above=0)
     batch: int = option(256, "pairs per batch", above=0)
     seed: int = limited(0, least=0)
-
-
-def contradiction_folder(name: str) -> Path:
-    """Return the folder of a trained scorer. `ready` is the packaged one; write `./ready` for a folder of this name."""
-    if name != READY_WEIGHTS.name:
-        return Path(name)
-    if not (READY_WEIGHTS / "model.json").is_file():
-        raise InputError(
-            f"this copy of interloq comes without the weights of contradiction(model={name!r})",
-            hint="install a released version, or train a scorer with recipes/contradiction.py",
-            where=str(READY_WEIGHTS),
-        )
-    return READY_WEIGHTS

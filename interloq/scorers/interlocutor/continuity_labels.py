@@ -7,7 +7,7 @@ is stored as the judge's rating with aspect `continued` and role `interlocutor`:
 any others. First turns answer nobody and are not samples; the paper's Table 3 agrees with that (turns per dialogue
 minus 2 is the ratio of its two classes). `openings` adds them. If a dialogue itself has such a rating, as chats do, it
 is the label of its last turn: a rating without a value means that a limit of turns ended the dialogue, and that turn is
-not a sample.
+not a sample. Without a rating, `Dialogue.ended_by` says whether the other person left, or the speaker took leave.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Literal
 
 from interloq.data.corpus.clean import NO_TIME
 from interloq.data.corpus.dialogues import merge_turns
+from interloq.data.corpus.draw import read_date
 from interloq.data.corpus.times import microseconds
 from interloq.errors import InputError
 from interloq.options import check_limits, option
@@ -78,6 +79,10 @@ class SampleSelection:
 
     min_conversations: int = option(30, "drop users with fewer conversations", least=0)
     max_conversations: int = option(400, "conversations per user, drawn at random; 0: all", least=0)
+    count_in: Literal["train", "all"] = option(
+        "train", "conversations that these limits are about: those in train, or all (always with --by user)"
+    )
+    draw_users: int = option(0, "users to draw at random of those with enough conversations; 0: all", least=0)
     min_turns: int = option(2, "drop shorter dialogues", least=1)
     context: int = option(0, "last turns to keep of each context; 0: all", least=0)
     fading: bool = option(False, "keep only dialogues in which the pauses between turns tend to grow")
@@ -88,6 +93,12 @@ class SampleSelection:
     )
     dev: float = option(0.1, "share of the dev part", metavar="SHARE")
     test: float = option(0.1, "share of the test part", metavar="SHARE")
+    dev_from: str = option("", "date on which dev starts, instead of shares (--by time)", metavar="DATE")
+    test_from: str = option("", "date on which test starts", metavar="DATE")
+    balance: float = option(
+        0.0, "share of answered replies to draw each part to; 0: as in the log", metavar="SHARE", least=0, most=1
+    )
+    balanced: Literal["all", "tested"] = option("all", "parts that --balance changes: all, or only dev and test")
     seed: int = option(0, "seed of random choices", least=0)
 
     def __post_init__(self) -> None:
@@ -98,6 +109,18 @@ class SampleSelection:
         if not (self.dev >= 0 and self.test >= 0 and self.dev + self.test < 1):
             what = f"dev and test must be shares below 1 in total, got {self.dev} and {self.test}"
             raise InputError(what, hint="try 0.1 and 0.1")
+        if self.balance == 1:
+            raise InputError("balance must be below 1, got 1", hint="try 0.58")
+        dates = read_date(self.dev_from, "dev_from"), read_date(self.test_from, "test_from")
+        if dates == (NO_TIME, NO_TIME):
+            return
+        if NO_TIME in dates or dates[0] > dates[1] or self.by != "time":
+            what = f"cannot split by {self.by} at the dates {self.dev_from!r} and {self.test_from!r}"
+            raise InputError(what, hint="give dev_from and a later test_from, with by='time' (--by time)")
+
+    def counts_training(self) -> bool:
+        """Return whether the limits per user are about conversations in train. Held-out users have none there."""
+        return self.count_in == "train" and self.by != "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +241,15 @@ def label_turns(dialogue: Dialogue) -> Iterator[JudgedTurn]:
 
 
 def end_labels(dialogue: Dialogue) -> list[float | None]:
-    """Return the labels of the last turn that the dialogue itself has; None if a limit ended it."""
-    return [rating.value for rating in dialogue.ratings if rating.aspect == CONTINUED]
+    """Return the labels of the last turn that the dialogue itself has; None if nobody chose not to answer it.
+
+    That is so if a limit ended the dialogue, or the speaker of the last turn did.
+    """
+    labels = [rating.value for rating in dialogue.ratings if rating.aspect == CONTINUED]
+    if not labels and dialogue.ended_by and dialogue.turns:
+        who = dialogue.ended_by.partition(": ")[0]
+        labels.append(None if who == dialogue.turns[-1].speaker else 0.0)
+    return labels
 
 
 def find_rater(sample: Sample) -> str:

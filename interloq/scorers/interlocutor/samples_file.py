@@ -31,7 +31,7 @@ from interloq.scorers.interlocutor.continuity_labels import (
     continuity,
     has_bad_time,
 )
-from interloq.scorers.interlocutor.parts import along, conversations_by_user, limit_conversations, split
+from interloq.scorers.interlocutor.parts import along, conversations_by_user, select_parts
 from interloq.signature import file_fingerprint
 
 FACTS = "samples.json"
@@ -164,7 +164,7 @@ def _split(
 ) -> dict[str, Any]:
     """Apply the limits per user, split, and write."""
     judged, dropped = labelled.judged, labelled.dropped.copy()
-    parts = split(_enough(source, judged, selection, dropped), selection, dropped)
+    parts = _select(source, judged, selection, dropped)
     profiles = _select_profiles(source, {each.user for each in chain.from_iterable(parts.values())})
     figures_by_part, samples = {}, {}
     for part, turns in parts.items():
@@ -181,23 +181,26 @@ def _split(
     return _write(source, output, samples, facts, profiles, compress)
 
 
-def _enough(
+def _select(
     source: SampleSource, judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]
-) -> list[JudgedTurn]:
-    """Return the turns within the limits per user; it is an error if there are none."""
-    within_limits = limit_conversations(judged, selection, dropped)
+) -> dict[str, list[JudgedTurn]]:
+    """Return the parts; it is an error if nothing was judged, or if no user has enough conversations."""
     if not judged:
         reasons = ", ".join(f"{name} {n:,}" for name, n in (+dropped).items())
         raise InputError(
             "no turn was judged by the person addressed", hint=f"dropped: {reasons}", where=str(source.path)
         )
-    if not within_limits:
-        most = max(map(len, conversations_by_user(judged).values()), default=0)
-        hint = f"the most active user has {most}; lower min_conversations (--min-conversations)"
+    most = max(map(len, conversations_by_user(judged).values()), default=0)
+    parts = select_parts(judged, selection, dropped)
+    if not any(parts.values()):
+        where = " in train" if selection.counts_training() else ""
+        hint = f"the most active user has {most} in all; lower min_conversations (--min-conversations)"
         raise InputError(
-            f"no user has {count(selection.min_conversations, 'conversation')}", hint=hint, where=str(source.path)
+            f"no user has {count(selection.min_conversations, 'conversation')}{where}",
+            hint=hint,
+            where=str(source.path),
         )
-    return within_limits
+    return parts
 
 
 def _select_profiles(source: SampleSource, users: Collection[str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from interloq.data.files.appended import Appended
 from interloq.data.files.opening import read_json, reading_saved
 from interloq.data.progress import Progress
 from interloq.errors import InputError, count
+from interloq.learn.cross_encoder_scorer import signature_of
 from interloq.learn.job import Curve, Job, Run
 from interloq.learn.ready import JUDGES, PACKAGED, READY, READY_LARGE, scorer_folder
 from interloq.learn.settings import Training
@@ -33,7 +34,7 @@ from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.judge.model import KIND, JudgeEnsemble, JudgeScorer, load_judge, pair_hash, texts_of
 from interloq.scorers.judge.rated import RatedSets
 from interloq.scorers.judge.settings import JudgeSettings, Network
-from interloq.scorers.relevance.model import RelevanceScorer, signature_of
+from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import signature as signed
 from interloq.statistics.ridge import Head, RatedStates, learn_correction, learn_head
 

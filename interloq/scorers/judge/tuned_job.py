@@ -24,6 +24,7 @@ import torch
 
 from interloq.errors import InputError, count
 from interloq.learn.cross_encoder_job import CrossEncoderJob, PairRows
+from interloq.learn.cross_encoder_scorer import signature_of
 from interloq.learn.fit import Part
 from interloq.learn.job import Curve, Run
 from interloq.learn.learning_curve import write_curve
@@ -38,7 +39,7 @@ from interloq.scorers.judge.job import OTHERS, StartingScorer, judge_tensors
 from interloq.scorers.judge.model import KIND, SCORER
 from interloq.scorers.judge.rated import RatedReplies, RatedSets
 from interloq.scorers.judge.settings import Network, TuneSettings
-from interloq.scorers.relevance.model import RelevanceScorer, signature_of
+from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.statistics.ridge import TINY, Head, Ints, heads, interval, spearman
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import orjson
@@ -25,7 +25,7 @@ from interloq.data.files.write_errors import writing
 from interloq.data.text.texts import UnseenTexts
 from interloq.data.text.token_texts import Texts, spans
 from interloq.errors import InputError, MissingDependencyError
-from interloq.models.pretrained import Subwords
+from interloq.learn.pair_tokens import TextTokenizer
 from interloq.registry import full_spec
 from interloq.scorers.relevance.settings import RelevanceReading
 from interloq.signature import fingerprint
@@ -43,6 +43,15 @@ NONE = -1
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
+class SizedTokenizer(TextTokenizer, Protocol):
+    """A tokenizer with a known number of ids: `Pieces`, `Subwords`."""
+
+    size: int
+
+    def signature(self) -> str:
+        """Return what determines the ids."""
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """A reply and the turns before it. Exchanges of one `talk` stay in one part; `origin` is the number of its log."""
@@ -52,6 +61,7 @@ class Exchange:
     talk: str
     origin: int = 0
     wrong: tuple[str, ...] = ()  # wrong replies written by people
+    speaker: str = ""  # who wrote the reply, if the log says so
 
 
 @dataclass(frozen=True)
@@ -115,7 +125,7 @@ class Exchanges:
 def write_exchanges(
     exchanges: Iterable[Exchange],
     folder: Path,
-    subwords: Subwords,
+    subwords: SizedTokenizer,
     reading: RelevanceReading,
     *,
     source: str = "",
@@ -141,7 +151,7 @@ def write_exchanges(
 
 def _tokenise(
     exchanges: Iterable[Exchange],
-    subwords: Subwords,
+    subwords: SizedTokenizer,
     reading: RelevanceReading,
     source: str,
     similar: bool,
@@ -165,7 +175,7 @@ def read_stored_source(folder: Path | None) -> str:
     return str(read_json(folder / FACTS)["source"])
 
 
-def reading_facts(subwords: Subwords, reading: RelevanceReading) -> dict[str, str]:
+def reading_facts(subwords: SizedTokenizer, reading: RelevanceReading) -> dict[str, str]:
     """Return facts that identify how the examples were made."""
     return {"reading": full_spec(reading), "subwords": subwords.signature()}
 
@@ -216,7 +226,7 @@ class _HashedExchanges:
 
 
 def _read_stream(
-    exchanges: Iterable[Exchange], subwords: Subwords, reading: RelevanceReading, step: Callable[[int], None]
+    exchanges: Iterable[Exchange], subwords: SizedTokenizer, reading: RelevanceReading, step: Callable[[int], None]
 ) -> tuple[dict[str, Any], _HashedExchanges]:
     seen, hashed = UnseenTexts(), _HashedExchanges(reading.turns)
     kind = np.uint16 if subwords.size <= np.iinfo(np.uint16).max else np.uint32
@@ -247,7 +257,7 @@ def _number_exchanges(exchanges: _HashedExchanges, hashes: Hashes, reading: Rele
     same = replies + (contexts * (MIX * np.arange(1, contexts.shape[1] + 1, dtype=np.uint64))).sum(axis=1)
     order = np.lexsort((same, talks, origins))
     order = order[np.sort(np.unique(same[order], return_index=True)[1])]
-    boundary = _boundary(talks[order], reading.dev)
+    boundary = dev_boundary(talks[order], reading.dev)
     dev = talks[order] < boundary
     order = np.concatenate([order[dev], order[~dev]])
     ends = np.concatenate([[0], np.cumsum(counts)])
@@ -264,7 +274,7 @@ def _number_exchanges(exchanges: _HashedExchanges, hashes: Hashes, reading: Rele
     }
 
 
-def _boundary(talks: Hashes, dev: int) -> np.uint64:
+def dev_boundary(talks: Hashes, dev: int) -> np.uint64:
     """Return the hash below which talks are the dev part: about `dev` exchanges, at most about a tenth."""
     keys, counts = np.unique(talks, return_counts=True)
     if len(keys) < 2 * LEAST:

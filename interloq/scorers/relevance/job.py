@@ -36,7 +36,6 @@ from interloq.models.token_rows import Packed, TokenRows
 from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import (
-    NONE,
     Exchange,
     Exchanges,
     Ints,
@@ -48,6 +47,7 @@ from interloq.scorers.relevance.examples import (
 from interloq.scorers.relevance.log import ExchangeLog
 from interloq.scorers.relevance.negatives import WrongReplies, draw, spoil, token_kinds
 from interloq.scorers.relevance.settings import EDITS, KINDS, RelevanceReading, RelevanceSettings, RelevanceSources
+from interloq.scorers.relevance.stretches import Stretches, context_lengths, join_contexts
 from interloq.signature import fingerprint
 from interloq.signature import signature as signed
 
@@ -96,7 +96,7 @@ class RelevanceTask:
         replies = self._replies(own.start + places, drawn.texts[places], drawn.spoiled[places], examples)
         contexts = None
         if self.settings.context:
-            contexts = _contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
+            contexts = join_contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
         return RelevanceBatch(self.network.packing.arrange(_rows(replies, self.subwords, contexts)), len(examples))
 
     def logits(self, prepared: RelevanceBatch) -> torch.Tensor:
@@ -114,7 +114,7 @@ class RelevanceTask:
     def _lengths(self, part: Part, drawn: WrongReplies) -> Ints:
         """Return the tokens in the longest row of each exchange; tokens added by spoiling are not counted."""
         stored, own = self.exchanges, self.exchanges.range(part)
-        context = _context_lengths(stored, stored.contexts[own])
+        context = context_lengths(stored, stored.contexts[own])
         texts = np.column_stack([stored.replies[own], drawn.texts])
         reply = stored.lengths[texts].max(axis=1).astype(np.int64)
         lengths: Ints = np.minimum(context, self.settings.context) + np.minimum(reply, self.settings.reply) + 3
@@ -139,49 +139,6 @@ class RelevanceTask:
         if not self.settings.context and np.array_equal(made, replies[i]):  # a single word, or "no no no" shuffled
             made = spoil(replies[i], REPEATED, self.kinds, rng)[: self.settings.reply]
         return made
-
-
-class Stretches:
-    """Concatenated token ids of texts, and the texts' lengths."""
-
-    def __init__(self, tokens: NDArray[Any], lengths: Ints) -> None:
-        self.tokens, self.lengths = tokens, lengths
-        self.starts = np.cumsum(lengths) - lengths
-
-    def __getitem__(self, i: int) -> NDArray[Any]:
-        return self.tokens[self.starts[i] : self.starts[i] + self.lengths[i]]
-
-    def replace_texts(self, others: dict[int, NDArray[Any]]) -> Stretches:
-        """Return a copy with some texts replaced."""
-        if not others:
-            return self
-        lengths = self.lengths.copy()
-        lengths[list(others)] = [len(other) for other in others.values()]
-        made = Stretches(np.zeros(lengths.sum(), dtype=self.tokens.dtype), lengths)
-        same = np.ones(len(lengths), dtype=bool)
-        same[list(others)] = False
-        made.tokens[spans(made.starts[same], lengths[same])] = self.tokens[spans(self.starts[same], lengths[same])]
-        for i, other in others.items():
-            made.tokens[made.starts[i] : made.starts[i] + len(other)] = other
-        return made
-
-
-def _contexts(stored: Exchanges, exchanges: Ints, end: int, most: int) -> Stretches:
-    """Return the turns before each reply with `end` between them, truncated at the front."""
-    turns = stored.contexts[exchanges]
-    which = turns[turns != NONE]
-    lengths = stored.lengths[which].astype(np.int64)
-    tokens = np.full(int((lengths + 1).sum()), end, dtype=np.int64)
-    places = spans(np.cumsum(lengths + 1) - lengths - 1, lengths)
-    tokens[places] = stored.tokens[spans(stored.texts.ends[which], lengths)]
-    whole = _context_lengths(stored, turns)
-    kept = np.minimum(whole, most)
-    return Stretches(tokens[spans(np.cumsum(whole + 1) - 1 - kept, kept)], kept)
-
-
-def _context_lengths(stored: Exchanges, turns: NDArray[np.int32]) -> Ints:
-    """Return the tokens of the turns, with one separator between two turns."""
-    return np.asarray(np.where(turns == NONE, 0, stored.lengths[turns].astype(np.int64) + 1).sum(axis=1) - 1)
 
 
 def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = None) -> TokenRows:

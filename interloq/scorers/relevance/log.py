@@ -68,12 +68,14 @@ class ExchangeLog:
             yield from _read_written(path, origin)
             return
         for record in self.log.records(path):
-            if isinstance(record, Pair):
-                exchange = Exchange((record.utterance,), record.response, record.utterance, origin)
-                yield [record.utterance, record.response], [exchange]
-            else:
-                turns = [turn.text for turn in record.turns]
-                yield turns, list(_of_dialogue(record, turns, self.turns, origin))
+            yield self._exchanges_of(record, origin)
+
+    def _exchanges_of(self, record: Pair | Dialogue, origin: int) -> tuple[list[str], list[Exchange]]:
+        if isinstance(record, Pair):
+            exchange = Exchange((record.utterance,), record.response, record.utterance, origin)
+            return [record.utterance, record.response], [exchange]
+        turns = [turn.text for turn in record.turns]
+        return turns, list(_of_dialogue(record, turns, self.turns, origin))
 
     def _reason(self, exchange: Exchange) -> str:
         if not self.log.samples:
@@ -96,7 +98,7 @@ def _of_dialogue(dialogue: Dialogue, turns: list[str], most: int, origin: int) -
     talk = "\n".join(turns)
     for i, (before, turn) in enumerate(pairwise(dialogue.turns), start=1):
         if not before.speaker or before.speaker != turn.speaker:
-            yield Exchange(tuple(turns[max(0, i - most) : i]), turn.text, talk, origin)
+            yield Exchange(tuple(turns[max(0, i - most) : i]), turn.text, talk, origin, speaker=turn.speaker)
 
 
 def _read_written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:

@@ -7,52 +7,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files.opening import reading_saved
-from interloq.learn.ready import scorer_folder
-from interloq.learn.start import files_of, load_trained_network, weights_of
-from interloq.learn.store import check_counts, check_temperature, foreign, load_model
+from interloq.learn.cross_encoder_scorer import CrossEncoderScorer
+from interloq.learn.store import check_counts
 from interloq.models.batches import number_distinct
-from interloq.models.cross_encoder import TOKENS, CrossEncoder, Network, row_outputs
-from interloq.models.pretrained import Subwords
-from interloq.models.processes import pick_device
-from interloq.signature import fingerprint
+from interloq.models.cross_encoder import Network, row_outputs
 
 Floats = NDArray[np.float64]
 
 
-class RelevanceScorer:
-    """Scores replies after contexts (lists of turns), in float32: batching changes a score by less than 1e-5."""
+class RelevanceScorer(CrossEncoderScorer):
+    """Scores replies after contexts (lists of turns)."""
 
     kind = "relevance"
 
-    def __init__(self, network: CrossEncoder, subwords: Subwords, facts: dict[str, Any], device: str = "auto") -> None:
-        self.device = pick_device(device)
-        self.network = network.to(self.device).eval()
-        self.subwords, self.facts, self.tokens = subwords, facts, TOKENS[self.device.type]
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Load a scorer from its folder."""
-        folder = scorer_folder(folder)
-        facts, tensors = load_model(folder, kind=cls.kind)
-        with reading_saved(folder):
-            check_counts(facts["config"], "longest", "turns", "reply")
-            check_counts(facts["config"], "context", least=0)  # `valid` reads the reply alone
-            subwords = Subwords(files_of(folder, facts), longest=facts["config"]["longest"])
-            if subwords.signature() != facts["subwords"]:
-                raise foreign("the tokenizer", folder, "scorer")
-            check_temperature(facts)
-        network = load_trained_network(folder, facts, tensors, outputs=1)
-        return cls(network, subwords, facts, device)
-
-    def signature(self) -> str:
-        return signature_of(self.facts)
+    @staticmethod
+    def check_facts(facts: Mapping[str, Any]) -> int:
+        check_counts(facts["config"], "longest", "turns", "reply")
+        check_counts(facts["config"], "context", least=0)  # `valid` reads the reply alone
+        return int(facts["config"]["longest"])
 
     def scores(self, contexts: Sequence[Sequence[str]], replies: Sequence[str], *, turns: int | None = None) -> Floats:
         """Return P of each reply after its context; each distinct pair is read once. Turns without text are skipped."""
@@ -124,9 +101,3 @@ class ValidScorer(RelevanceScorer):
     def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:
         texts = self.subwords.texts([reply for _, reply in pairs])
         return [(texts[i][: self.facts["config"]["reply"]],) for i in range(len(pairs))]
-
-
-def signature_of(facts: Mapping[str, Any]) -> str:
-    """Return the signature of a scorer with these facts."""
-    parts = (weights_of(facts), str(facts["subwords"]), repr(facts["temperature"]))
-    return f"{facts['kind']}-{fingerprint(*parts)}"

@@ -24,6 +24,7 @@ from anyio import CapacityLimiter, to_thread
 
 from interloq.errors import InterloqError
 from interloq.play.bot import Bot, stream_reply
+from interloq.play.endings import BY_BOT
 from interloq.records import Turn
 from interloq.servers.replies import Reply, one_line
 from interloq.trust import Trust, create_from_file
@@ -50,7 +51,10 @@ class ChatBots:
         try:
             bot, lock = self._get(name, spec)
             with lock:
-                return stream_reply(bot, turns, seed, show)
+                reply = stream_reply(bot, turns, seed, show)
+            if reply.text or reply.failure:
+                return reply
+            return Reply("", BY_BOT)  # only people end chats
         except InterloqError as error:
             return Reply("", one_line(str(error)))
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq import Dialogue, InputError, Turn, write
+from interloq import Dialogue, InputError, Turn
 from interloq.data.corpus.dialogues import (
     DialogueShape,
     Thread,
     ThreadPost,
     dialogues_of,
     group_of,
-    pairs_file,
     pairs_of,
     pairs_of_dialogue,
 )
-from interloq.data.records.jsonl import Rejected, header, load
-from interloq.data.records.read_options import ReadOptions
 from interloq.records import Pair
 
 
@@ -170,18 +166,3 @@ def test_pairs_of_dialogues() -> None:
 def test_impossible_shapes_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(InputError, match="dialogues cannot have"):
         DialogueShape(**options)  # type: ignore[arg-type]
-
-
-def test_every_turn_after_the_first_answers(folder: Path) -> None:
-    talks = [Dialogue("d", [Turn("a", "x"), Turn("b", "y"), Turn("c", "x")]), Dialogue("e", [Turn("alone")])]
-    write("talks.jsonl", talks, kind="dialogues")
-    with (folder / "talks.jsonl").open("a") as file:
-        file.write("{broken\n")
-    bad: list[Rejected] = []
-    assert pairs_file("talks.jsonl", "pairs.jsonl", reading=ReadOptions(on_reject=bad.append)) == 2
-    assert [(pair.utterance, pair.response) for pair in load("pairs.jsonl", kind="pairs")] == [("a", "b"), ("b", "c")]
-    assert header("pairs.jsonl")["kind"] == "pairs"
-    assert len(bad) == 1
-    with pytest.raises(InputError):
-        pairs_file("talks.jsonl", "other.jsonl", reading=ReadOptions(strict=True))
-    assert not Path("other.jsonl").exists()

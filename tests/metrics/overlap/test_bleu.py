@@ -79,13 +79,13 @@ def test_details_of_sentence_scores_are_means_over_samples() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # NLTK warns where an order has no match
-@pytest.mark.parametrize("smoothing", ["none", "method1"])
+@pytest.mark.parametrize("smoothing", ["none", "method0", "method1"])
 @given(pairs=PAIRS, order=st.integers(1, 5))
 def test_equals_nltk(smoothing: Smoothing, pairs: Pairs, order: int) -> None:
     tokenizer = create("13a", kind="tokenizer")
     responses = [tokenizer.tokens(response) for response, _ in pairs]
     references = [[tokenizer.tokens(text) for text in texts] for _, texts in pairs]
-    smooth = SmoothingFunction().method0 if smoothing == "none" else SmoothingFunction().method1
+    smooth = SmoothingFunction().method1 if smoothing == "method1" else SmoothingFunction().method0
     weights = [1 / order] * order
     by_sample, of_set = scores(Bleu(order=order, smoothing=smoothing), pairs)
     for ours, one, several in zip(by_sample, responses, references, strict=True):
@@ -93,6 +93,16 @@ def test_equals_nltk(smoothing: Smoothing, pairs: Pairs, order: int) -> None:
     # NLTK counts one n-gram for every reply too short to have any, so only sets without such replies compare
     if all(len(response) >= order for response in responses):
         assert of_set == close(corpus_bleu(references, responses, weights, smooth), abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@given(pairs=PAIRS)
+def test_scores_that_nltk_calls_unsmoothed_are_tiny_rather_than_zero(pairs: Pairs) -> None:
+    """NLTK puts the smallest float in place of a precision of 0, so replies without a match of order 4 are ranked."""
+    tokens = create("13a", kind="tokenizer").tokens
+    by_sample, _ = scores(Bleu(smoothing="method0"), pairs)
+    theirs = [sentence_bleu(list(map(tokens, texts)), tokens(response)) for response, texts in pairs]
+    assert by_sample == pytest.approx(theirs, rel=1e-6, abs=0)
 
 
 @given(PAIRS)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-from interloq import Sample, create
+from interloq import Reference, Sample, create
 from interloq.data.text.token_texts import TokenNumbering
 from interloq.data.text.tokenize import Mteval13a, Tokenizer
 from interloq.metrics.overlap import ngrams
@@ -114,6 +114,35 @@ def test_closest_length_is_the_shorter_of_two_as_close(samples: list[tuple[list[
         return min((abs(len(r) - len(response)), len(r)) for r in references)[1]
 
     assert ngrams.closest_lengths(numbered_of(samples)).tolist() == [closest(*sample) for sample in samples]
+
+
+def test_lengths_and_weights_of_references_are_those_of_each_sample() -> None:
+    samples = [
+        Sample("1", (), "a", [Reference("a b c", 0.25), Reference("a", -0.5), Reference("a b", 0.0)]),
+        Sample("2", (), "a b", [Reference("", -1.0)]),
+        Sample("3", (), "", [Reference("a", 0.5), Reference("a b", 1.0)]),
+    ]
+    numbered = ngrams.number(samples, create("whitespace", kind="tokenizer"))
+    assert numbered.first_reference.tolist() == [0, 3, 4]
+    assert ngrams.average_lengths(numbered).tolist() == [2, 0, 1.5]
+    assert ngrams.largest_weights(numbered).tolist() == [0.25, -1, 1]
+    assert ngrams.closest_lengths(numbered).tolist() == [1, 0, 1]
+
+
+def test_no_samples_have_no_lengths() -> None:
+    numbered = numbered_of([])
+    assert ngrams.closest_lengths(numbered).tolist() == ngrams.largest_weights(numbered).tolist() == []
+    assert list(ngrams.count(numbered, 2)) == []
+
+
+@pytest.mark.parametrize("length", [254, 255, 256, 300])
+@pytest.mark.parametrize("longer", ["reply", "reference"])
+def test_a_count_above_a_byte_is_not_cut(length: int, longer: str) -> None:
+    long, short = ["a"] * length, ["a"] * 3
+    sample = (long, [short]) if longer == "reply" else (short, [short, long])
+    (counts,) = ngrams.count(numbered_of([sample]), 2)
+    for n in (1, 2):
+        assert found(counts, 0, n, len(sample[1])) == expected(*sample, n)
 
 
 @given(st.lists(TOKENS, max_size=5), st.integers(1, 4))

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from interloq import Sample, Turn, evaluate, write
+from interloq.learn.ready import CONTRADICTION, READY
 from interloq.metrics.trained.contradiction import NO_OWN_TURN, Contradiction
 from interloq.score.explain import explain_file
 from interloq.score.score_options import ExplainOptions
-from interloq.scorers.contradiction.settings import READY_WEIGHTS
 from tests.metrics.made_contracts import UNIT, Contract
 from tests.scorers.contradiction.conftest import clashing
 from tests.scorers.contradiction.made_pairs import statement
@@ -78,7 +78,7 @@ def test_explain_shows_the_turns_that_clash(clashing: str, tmp_path: Path) -> No
     assert explained.score == pytest.approx(1 - explained.facts()["clash"]["chance"], abs=1e-6)
 
 
-@pytest.mark.skipif(not READY_WEIGHTS.is_dir(), reason="the packaged weights are missing")
+@pytest.mark.skipif(not CONTRADICTION[READY].is_dir(), reason="the packaged weights are missing")
 def test_the_packaged_scorer_sees_plain_contradictions() -> None:
     metric = Contradiction("ready")
     assert metric.language == "English"

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq.play.bots import generate
-from interloq.play.bots.generate import LIKELY, Sampling, gumbel, nucleus
+from interloq.play.decoding import LIKELY, gumbel, nucleus
+from interloq.play.decoding_options import Decoding
 from tests.play.made_writers import DIALOGUES, SEEDS, hf, limit_memory
 
 pytest.importorskip("transformers")
@@ -25,10 +26,10 @@ def test_writing_stops_where_a_reply_is_whole(folders: dict[str, Path], separato
     """What is written is the beginning of what would be written without a stop, up to the separator."""
     bot = hf(folders["gpt2"], max_tokens=40, temperature=3.0, top_p=1.0, separator=separator)
     assert bot._prompts.stop == separator
-    options = {"sampling": Sampling(3.0, 1.0, 40), "size": 64}
+    options = {"decoding": Decoding(temperature=3.0), "max_tokens": 40, "n": 1, "size": 64}
     prompts = bot._prompts.tokens([DIALOGUES[0]]) * 64
-    stopped = bot._writer.texts(prompts, range(64), stop=separator, **options)
-    whole = bot._writer.texts(prompts, range(64), **options)
+    stopped = [text for ((text, _),) in bot._writer.candidates(prompts, range(64), stop=separator, **options)]
+    whole = [text for ((text, _),) in bot._writer.candidates(prompts, range(64), **options)]
     cut = 0
     for short, long in zip(stopped, whole, strict=True):
         assert long.startswith(short)
@@ -123,3 +124,72 @@ def test_the_models_own_settings_of_sampling_do_not_count(folders: dict[str, Pat
     transformers.AutoTokenizer.from_pretrained(folders["gpt2"]).save_pretrained(tmp_path)
     assert hf(tmp_path).replies(DIALOGUES, SEEDS) == hf(folders["gpt2"]).replies(DIALOGUES, SEEDS)
     assert generate.Writer(str(tmp_path), device="cpu").ends == [0]
+
+
+KINDS = ["gpt2", "llama", "t5"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_beams_are_those_of_transformers(folders: dict[str, Path], kind: str) -> None:
+    """Of each prompt alone; the log-probabilities are those of the model."""
+    writer: Any = hf(folders[kind])._writer
+    prompts = [[5, 6, 7, 8], [9, 10], [11, 12, 13, 5, 6]]
+    decoding = Decoding(beams=4, length_penalty=1.3)
+    found = writer.candidates(prompts, range(3), decoding, 8, n=3, size=64)
+    for prompt, texts in zip(prompts, found, strict=True):
+        ids = torch.tensor([prompt])
+        options = {"num_beams": 4, "num_return_sequences": 3, "max_new_tokens": 8, "length_penalty": 1.3}
+        expected = writer.network.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, **options)
+        start = 1 if kind == "t5" else len(prompt)
+        words = writer.tokenizer.batch_decode(expected[:, start:], skip_special_tokens=True)
+        assert [text.text for text in texts] == words
+        for text, row in zip(texts, expected[:, start:].tolist(), strict=True):
+            assert text.log_probability == pytest.approx(_log_probability(writer, prompt, row), abs=1e-3)
+
+
+def _log_probability(writer: Any, prompt: list[int], reply: list[int]) -> float:
+    """Return log p of a reply up to its end token, computed at once."""
+    reply = reply[: reply.index(0) + 1] if 0 in reply else reply
+    with torch.inference_mode():
+        if writer.with_encoder:
+            ids = torch.tensor([[0, *reply[:-1]]])
+            logits = writer.network(input_ids=torch.tensor([prompt]), decoder_input_ids=ids).logits[0]
+        else:
+            ids = torch.tensor([[*prompt, *reply[:-1]]])
+            logits = writer.network(input_ids=ids).logits[0, len(prompt) - 1 :]
+    return float(logits.log_softmax(-1).gather(1, torch.tensor(reply)[:, None]).sum())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_groups_of_beams_use_the_models_cache(folders: dict[str, Path], kind: str) -> None:
+    """Rows of different lengths share a batch; without a penalty, each group is the beam search of transformers."""
+    writer: Any = hf(folders[kind])._writer
+    prompts = [[5, 6, 7, 8], [9, 10], [11, 12, 13, 5, 6]]
+    alone = writer.candidates(prompts, range(3), Decoding(beams=2), 8, n=2, size=64)
+    equal = writer.candidates(prompts, range(3), Decoding(beams=6, groups=3), 8, n=2, size=64)
+    for own, grouped in zip(alone, equal, strict=True):
+        assert [text.text for text in grouped] == [text.text for text in own]
+        sums = [text.log_probability for text in own]
+        assert [text.log_probability for text in grouped] == pytest.approx(sums, abs=1e-3)
+    diverse = writer.candidates(prompts, range(3), Decoding(beams=6, groups=3, diversity=99.0), 8, n=6, size=64)
+    for texts in diverse:
+        assert len(texts) == 6
+        assert len({text.text for text in texts}) > 2
+    single = writer.candidates(prompts[:1], [0], Decoding(beams=6, groups=3, diversity=99.0), 8, n=6, size=64)
+    assert [text.text for text in single[0]] == [text.text for text in diverse[0]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_candidates_of_samples_have_their_log_probability(folders: dict[str, Path], kind: str) -> None:
+    bot = hf(folders[kind], top_k=3)
+    prompts = [[5, 6, 7, 8], [9, 10], [11, 12, 13, 5, 6]]
+    found = bot._writer.candidates(prompts, [4, 5, 6], bot.decoding, 6, n=4, size=64)
+    firsts = bot._writer.candidates(prompts, [4, 5, 6], bot.decoding, 6, n=1, size=64)
+    assert [texts[0].text for texts in found] == [texts[0].text for texts in firsts]
+    assert all(len({text.text for text in texts}) > 1 for texts in found)
+    likely = bot._writer.candidates(prompts, [4, 5, 6], Decoding(top_k=1), 6, n=2, size=64)
+    for prompt, texts in zip(prompts, likely, strict=True):
+        ids = torch.tensor([prompt])
+        row = bot._writer.network.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=6)
+        expected = _log_probability(bot._writer, prompt, row[0, 1 if kind == "t5" else len(prompt) :].tolist())
+        assert [text.log_probability for text in texts] == pytest.approx([expected] * 2, abs=1e-3)

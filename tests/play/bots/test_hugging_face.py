@@ -186,3 +186,33 @@ def test_a_template_that_takes_all_memory_is_refused_before_the_first_dialogue(
     add_template(folder, "{{ 'x' * 3000000000 }}")
     with pytest.raises(InputError, match="the chat template cannot be used: it takes more than 512 MiB"):
         hf(folder).signature()
+
+
+def test_fields_of_later_versions_change_signatures_only_if_they_are_set(folders: dict[str, Path]) -> None:
+    name = hf(folders["gpt2"]).signature().name
+    assert name == (
+        "hf(model='',temperature=1.0,top_p=0.9,max_tokens=12,chat='auto',system_prompt='',separator='\\n',context=1024,"
+        "batch=256,device='auto',precision='float32')"
+    )
+    searching = hf(folders["gpt2"], beams=4, groups=2, diversity=0.5).signature().name
+    assert searching == f"{name[:-1]},beams=4,groups=2,diversity=0.5)"
+
+
+def test_beams_replace_sampling(folders: dict[str, Path]) -> None:
+    """Replies no longer depend on the seed, and more beams than tokens are refused."""
+    for options in ({"beams": 3}, {"beams": 4, "groups": 2, "diversity": 0.5}):
+        bot = hf(folders["gpt2"], **options)
+        together = bot.replies(DIALOGUES, SEEDS)
+        assert together == hf(folders["gpt2"], batch=2, **options).replies(DIALOGUES, [1] * len(SEEDS))
+        assert all(reply.failure == "" for reply in together)
+    with pytest.raises(InputError, match="5000 beams are more than the model's 305 tokens"):
+        hf(folders["gpt2"], beams=5000).signature()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [("beams=4,groups=3", "divided into 3 equal groups"), ("top_k=-1", "top_k"), ("beams=2,diversity=0.5", "groups")],
+)
+def test_decoding_that_means_nothing_is_refused(options: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        create(f"hf(model='x',{options})", kind="bot")

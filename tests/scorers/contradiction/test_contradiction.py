@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from interloq import InputError
+from interloq.learn.ready import CONTRADICTION, scorer_folder
 from interloq.learn.store import read_facts
-from interloq.scorers.contradiction import settings
 from interloq.scorers.contradiction.model import ContradictionScorer
-from interloq.scorers.contradiction.settings import contradiction_folder
+from interloq.scorers.contradiction.settings import ContradictionSettings
 from tests.scorers.contradiction.made_pairs import labelled_pairs
 
 
@@ -33,7 +33,13 @@ def test_each_pair_has_the_same_chance_in_any_batch(clashing: str) -> None:
 
 
 def test_packaged_weights_are_named_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert contradiction_folder("./ready") == Path("ready")
-    monkeypatch.setattr(settings, "READY_WEIGHTS", tmp_path / "ready")
-    with pytest.raises(InputError, match="comes without the weights"):
-        contradiction_folder("ready")
+    assert scorer_folder("./ready", "contradiction") == Path("ready")
+    monkeypatch.setitem(CONTRADICTION, "ready", tmp_path / "ready")
+    with pytest.raises(InputError, match=r"comes without the weights of contradiction.*recipes/contradiction\.py"):
+        scorer_folder("ready", "contradiction")
+
+
+@pytest.mark.parametrize("setting", ["longest", "batch"])
+def test_settings_that_read_nothing_are_refused(setting: str) -> None:
+    with pytest.raises(InputError, match=setting):
+        ContradictionSettings(**{setting: 0})

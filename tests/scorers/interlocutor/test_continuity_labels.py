@@ -160,6 +160,13 @@ def _natural(ending: float, *, first: int = 2, n: int = 2_000) -> list[int]:
         ([2] * 40, 2),
         ([min(length, 20) for length in _natural(0.04)], 20),  # a limit that half of them reach
         ([30] * 19, None),  # few dialogues prove nothing
+        ([30] * 20, 30),
+        ([*range(2, 52)] * 19 + [100] * 50, 100),  # 5 % of all
+        ([*range(2, 52)] * 19 + [100] * 49, None),
+        ([30] * 30 + [*range(31, 61)], 30),  # half of those that reach it
+        ([30] * 29 + [*range(31, 61)], None),
+        ([2] * 32 + [3] * 90 + [4] * 10, 3),  # .900 end there, and .296 elsewhere
+        ([2] * 33 + [3] * 90 + [4] * 10, None),  # .301 elsewhere
         ([], None),
     ],
 )

@@ -72,7 +72,7 @@ def test_parts_without_samples_have_no_file(dialogues: Path, tmp_path: Path) -> 
 
 
 def test_sources_and_outputs_that_do_not_fit_are_refused(dialogues: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no user has 30 conversations; the most active user has 20"):
+    with pytest.raises(InputError, match="no user has 30 conversations in train; the most active user has 20 in all"):
         continuity_file(SampleSource(dialogues), tmp_path / "out", SampleSelection())
     assert not (tmp_path / "out").exists()
     (tmp_path / "p.json").write_text('{"profiles": {"ann": "I cook."}, "users": "kept"}')

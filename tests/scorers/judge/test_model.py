@@ -49,7 +49,6 @@ def packaged(updates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for name in (READY, READY_LARGE):
         monkeypatch.setitem(JUDGES, name, shutil.copytree(updates, tmp_path / "packaged" / name))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.delenv("INTERLOQ_MODELS", raising=False)
     return JUDGES
 
 

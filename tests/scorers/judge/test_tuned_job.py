@@ -92,7 +92,7 @@ def test_the_folder_may_move(trained: Path, scorer: Path, tmp_path: Path) -> Non
     assert found.origin == str(scorer)
     assert found.scores(samples, "overall") == pytest.approx(JudgeScorer.load(trained).scores(samples, "overall"))
     shutil.rmtree(moved / "scorer")
-    with pytest.raises(InputError, match="no model in the folder"):
+    with pytest.raises(InputError, match="no such folder"):
         JudgeScorer.load(moved).signature()
 
 

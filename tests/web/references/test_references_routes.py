@@ -190,7 +190,7 @@ def test_a_study_is_not_served_without_its_model(sqlite_study: Database, tmp_pat
         add_task(connection, task, items, facts)
     check_models(sqlite_study)
     model.rename(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="no model in the folder"):
+    with pytest.raises(InputError, match="no such folder"):
         check_models(sqlite_study)
 
 

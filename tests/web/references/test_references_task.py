@@ -100,7 +100,7 @@ def test_settings_that_reach_outside_need_trust(
 
 def test_missing_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = references_task(tmp_path)
-    with pytest.raises(InputError, match="no model in the folder") as error:
+    with pytest.raises(InputError, match="no such folder") as error:
         prepare_references(SAMPLES, task)
     assert str(tmp_path / "model") in str(error.value)
     use(monkeypatch)

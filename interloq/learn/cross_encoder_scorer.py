@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trained cross-encoder with one output, loaded from its folder: the base of `relevance` and `contradiction`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from interloq.data.files.opening import reading_saved
+from interloq.learn.ready import scorer_folder
+from interloq.learn.start import files_of, load_trained_network, weights_of
+from interloq.learn.store import check_temperature, foreign, load_model
+from interloq.models.cross_encoder import TOKENS, CrossEncoder
+from interloq.models.pretrained import Subwords
+from interloq.models.processes import pick_device
+from interloq.signature import fingerprint
+
+
+class CrossEncoderScorer:
+    """The network with its tokenizer and facts. It computes in float32: batching changes a score by less than 1e-5."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, network: CrossEncoder, subwords: Subwords, facts: dict[str, Any], device: str = "auto") -> None:
+        self.device = pick_device(device)
+        self.network = network.to(self.device).eval()
+        self.subwords, self.facts, self.tokens = subwords, facts, TOKENS[self.device.type]
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
+        """Load a scorer from its folder, or the packaged one of this name."""
+        folder = scorer_folder(folder, cls.kind)
+        facts, tensors = load_model(folder, kind=cls.kind)
+        with reading_saved(folder):
+            subwords = Subwords(files_of(folder, facts), longest=cls.check_facts(facts))
+            if subwords.signature() != facts["subwords"]:
+                raise foreign("the tokenizer", folder, "scorer")
+            check_temperature(facts)
+        network = load_trained_network(folder, facts, tensors, outputs=1)
+        return cls(network, subwords, facts, device)
+
+    @staticmethod
+    @abstractmethod
+    def check_facts(facts: Mapping[str, Any]) -> int:
+        """Check the facts about how texts are read, and return the number of tokens that are kept of a text."""
+
+    def signature(self) -> str:
+        return signature_of(self.facts)
+
+
+def signature_of(facts: Mapping[str, Any]) -> str:
+    """Return the signature of a scorer with these facts."""
+    parts = (weights_of(facts), str(facts["subwords"]), repr(facts["temperature"]))
+    return f"{facts['kind']}-{fingerprint(*parts)}"
