@@ -50,16 +50,18 @@ def open_finder(
     if options.llm:
         bot = as_bot(create(options.llm, kind="bot"))
         bot.try_out((Turn("Hello!"),))
-        facts = {"retriever": "llm", "bot": str(bot.signature()), "replies": options.replies}
+        facts: dict[str, object] = {"retriever": "llm", "bot": str(bot.signature()), "replies": options.replies}
         return Written(bot, options.replies, written), Signature.of("extend", facts | signed)
     pairs = read_all(options.log, kind="pairs", on_reject=on_reject)
-    source = fingerprint(*sorted(file_fingerprint(Path(path)) for path in options.log))
+    finder: SameQuery | JaccardSearch
     if options.origin == "query":
         finder = SameQuery(pairs, excluded=read_ids(options.exclude))
-        return finder, Signature.of("extend", {"retriever": "same-query", "sources": source} | signed)
-    search = JaccardSearch(pairs)
-    facts = {"retriever": "jaccard", "pairs": len(search), "sources": source}
-    return search, Signature.of("extend", facts | signed)
+        facts = {"retriever": "same-query"}
+    else:
+        finder = JaccardSearch(pairs)
+        facts = {"retriever": "jaccard", "pairs": len(finder)}
+    facts["sources"] = fingerprint(*sorted(file_fingerprint(Path(path)) for path in options.log))
+    return finder, Signature.of("extend", facts | signed)
 
 
 def find_candidates(
