@@ -41,7 +41,7 @@ def make_rating_items(samples: Sequence[Sample], *, together: bool = True) -> li
             bare.append(_store(place, sample))
     if not groups:
         raise InputError("no sample has references", hint="add them: interloq extend SAMPLES --index INDEX -o FILE")
-    items = []
+    items: list[StudyItem] = []
     for group in groups.values():
         items += _make_items(group, shared, together=together)
     items[0].hidden["samples"].extend(bare)

@@ -191,7 +191,7 @@ def test_six_turns_four_questions_and_replies_of_seven_systems(
     served: Served, person: People, tmp_path: Path, scheme: str, width: int, language: str
 ) -> None:
     first = FIRST[language]
-    asked = [Question(aspect, text, labels=("-", "+")) for aspect, text in PUBLISHED[language]]
+    asked = tuple(Question(aspect, text, labels=("-", "+")) for aspect, text in PUBLISHED[language])
     options = {"bots": {"secret-parrot": "echo"}, "first": first, "replies": []}
     settings = StudyTask("chat", "six-turns", asked, turns=6, language=language, options=options)
     task = served.add_chat(settings)
