@@ -18,6 +18,7 @@ import argparse
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -33,7 +34,10 @@ from interloq.scorers.relevance.examples import NONE, Exchanges
 
 KINDS = ("lstm", "conv", "transformer", "vhred")
 VOCABULARY, TURNS = 8_000, 6
-SIZES = {"cpu": {"dimensions": 64, "layers": 1, "tokens": 4_096}, "cuda": {"dimensions": 256, "tokens": 32_768}}
+SIZES: dict[str, dict[str, Any]] = {
+    "cpu": {"dimensions": 64, "layers": 1, "tokens": 4_096},
+    "cuda": {"dimensions": 256, "tokens": 32_768},
+}
 STEPS = {"cpu": 12, "cuda": 150}
 
 
@@ -75,7 +79,7 @@ class SomeBatches:
 
 def count_tokens(task: ReplyTask, batches: Any) -> int:
     """Return the tokens of contexts and replies in some batches."""
-    source, target = task._lengths("train")
+    source, target = task.lengths("train")
     return int(sum((source + target)[batch % len(source)].sum() for batch in batches))
 
 
@@ -122,12 +126,8 @@ def _plain_loss(task: ReplyTask, prepared: Any, examples: int) -> torch.Tensor:
         sums: torch.Tensor = losses.view(targets.tokens.shape).sum(1)
         return sums
 
-    before = network.token_losses
-    network.token_losses = token_losses
-    try:
+    with patch.object(network, "token_losses", token_losses):
         return task.loss(prepared) / examples
-    finally:
-        network.token_losses = before
 
 
 def _now(device: str) -> float:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from interloq.data.files.durable import write_atomically
 from interloq.data.records.jsonl import read
 from interloq.play.bot import ask_bot
+from interloq.play.bots.hugging_face import HuggingFace
+from interloq.play.bots.retrieval import Retrieval
 from interloq.play.bots.seq2seq import Seq2Seq
 from interloq.terminal.console import print_stderr
 
@@ -47,9 +49,11 @@ def write_cards(bots: Path, work: Path, output: Path | None, *, device: str = "a
     cards = []
     for facts_file in sorted(bots.glob("*/model.json")):
         facts = json.loads(facts_file.read_text("utf-8"))
-        if facts.get("kind") == "bot" and not facts["config"]["network"]["reverse"]:
+        if not (facts["reverse"] if facts["kind"] == "causal" else facts["config"]["network"]["reverse"]):
             cards.append(measure(facts_file.parent, facts, work, device))
             print_stderr(f"{facts_file.parent.name}: done")
+    indexes = sorted(path.parent for path in bots.glob("*/segments"))
+    cards += [measure(folder, {"language": "en", "weights_count": 0}, work, device) for folder in indexes]
     text = render(cards, device)
     if output is None:
         print(text)
@@ -61,8 +65,21 @@ def measure(folder: Path, facts: dict[str, Any], work: Path, device: str) -> Car
     """Return the card of one bot."""
     language = facts["language"] or "en"
     samples = list(read(work / language / TEST, kind="samples"))
-    bot = Seq2Seq(model=str(folder), top_p=0.9, device=device)  # type: ignore[arg-type]
-    chances = bot.network.log_probabilities([sample.context for sample in samples], [s.response for s in samples])
+    contexts, responses = [sample.context for sample in samples], [sample.response for sample in samples]
+    bot: Any
+    match facts.get("kind"):
+        case "bot":
+            bot = Seq2Seq(model=str(folder), top_p=0.9, device=device)  # type: ignore[arg-type]
+            chances = bot.network.log_probabilities(contexts, responses)
+            written = f"seq2seq(model='{folder.name}',top_p=0.9)"
+        case "causal":
+            bot = HuggingFace(model=str(folder), device=device)  # type: ignore[arg-type]
+            chances = np.array(bot.log_probabilities(contexts, responses))
+            written = f"hf(model='{folder.name}')"
+        case _:
+            bot = Retrieval(index=str(folder))
+            chances = np.full(len(samples), np.nan)
+            written = f"retrieval(index='{folder.name}')"
     first = samples[:REPLIES]
     bot.replies([first[0].context], [0])  # loads everything
     start = time.perf_counter()
@@ -74,13 +91,13 @@ def measure(folder: Path, facts: dict[str, Any], work: Path, device: str) -> Car
         language=language,
         weights=facts["weights_count"],
         megabytes=sum(path.stat().st_size for path in folder.glob("model.*")) / 1e6,
-        perplexity=perplexity(chances, [sample.response for sample in samples], language),
+        perplexity=perplexity(chances, responses, language),
         bound="kl" in facts,
         distinct=(distinct(replies, 1, language), distinct(replies, 2, language)),
         length=float(np.mean([len(split_words(text, language)) for text in replies])),
         speed=speed,
         samples=shown,
-        spec=f"seq2seq(model='{folder.name}',top_p=0.9)",
+        spec=written,
     )
 
 
@@ -119,10 +136,12 @@ def render(cards: Sequence[Card], device: str) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for card in cards:
-        bound = "≤ " if card.bound else ""
+        perplexity_text = f"{'≤ ' if card.bound else ''}{card.perplexity:.1f}"
+        if math.isnan(card.perplexity):  # a retrieval bot
+            perplexity_text = "–"
         row = [
             *(card.name, card.language, f"{card.weights / 1e6:.2f} M", f"{card.megabytes:.1f} MB"),
-            *(f"{bound}{card.perplexity:.1f}", *(f"{share:.3f}" for share in card.distinct)),
+            *(perplexity_text, *(f"{share:.3f}" for share in card.distinct)),
             *(f"{card.length:.1f}", f"{card.speed:,.0f}"),
         ]
         lines.append(f"| {' | '.join(row)} |")

@@ -271,7 +271,8 @@ def read_exchanges(network: JudgeNetwork, stored: Exchanges, part: Part, epoch: 
     """Return each exchange of a part with its true reply and WRONG others."""
     from ready import SETTINGS
 
-    from interloq.scorers.relevance.job import RelevanceTask, _contexts
+    from interloq.scorers.relevance.job import RelevanceTask
+    from interloq.scorers.relevance.stretches import join_contexts
 
     task = RelevanceTask(network.network, stored, SETTINGS, network.subwords)
     task.batches(part, epoch)  # draws the wrong replies
@@ -280,7 +281,7 @@ def read_exchanges(network: JudgeNetwork, stored: Exchanges, part: Part, epoch: 
     places = np.arange(own.start, own.stop)
     examples = np.arange(len(places)) + epoch * len(places)
     replies = task._replies(places, drawn.texts, drawn.spoiled, examples)
-    contexts = _contexts(stored, places, network.subwords.end, SETTINGS.context)
+    contexts = join_contexts(stored, places, network.subwords.end, SETTINGS.context)
     return Pairs(
         [contexts[i] for i in range(len(places))],
         [replies[i] for i in range(len(places) * task.choices)],

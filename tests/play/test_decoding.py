@@ -157,7 +157,13 @@ def test_beams_are_those_of_transformers(length_penalty: float) -> None:
     rows = torch.randint(0, 11, (12, 4))
     decoding = Decoding(beams=5, length_penalty=length_penalty)
     found = decode(_Transformer(model, 11), rows.tolist(), range(12), decoding, 9, candidates=5)
-    options = {"num_beams": 5, "num_return_sequences": 5, "max_new_tokens": 9, "do_sample": False, "pad_token_id": 11}
+    options: dict[str, Any] = {
+        "num_beams": 5,
+        "num_return_sequences": 5,
+        "max_new_tokens": 9,
+        "do_sample": False,
+        "pad_token_id": 11,
+    }
     options |= {"length_penalty": length_penalty, "output_scores": True, "return_dict_in_generate": True}
     expected = model.generate(rows, attention_mask=torch.ones_like(rows), **options)
     replies = [row[4:].tolist() for row in expected.sequences]

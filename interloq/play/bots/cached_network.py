@@ -81,13 +81,13 @@ class CachedNetwork:
                 past_key_values=state.cache,
                 use_cache=True,
             )
-            return output.logits  # type: ignore[no-any-return]
+            return output.logits
         whole = torch.cat([state.mask, torch.ones_like(mask)], dim=1)
         positions = (whole.cumsum(-1) - 1)[:, -ids.shape[1] :]
         output = self.network(
             input_ids=ids, attention_mask=whole, position_ids=positions, past_key_values=state.cache, use_cache=True
         )
-        return output.logits  # type: ignore[no-any-return]
+        return output.logits
 
     def _read_decoder(self, state: CachedState, tokens: torch.Tensor) -> tuple[CachedState, torch.Tensor]:
         return self._read(state, encoder_outputs=(state.encoded,), attention_mask=state.mask, decoder_input_ids=tokens)

@@ -163,7 +163,13 @@ class Writer:
         start = 1 if self.with_encoder else ids.shape[1]
         sampled = _Sampled(decoding, seed_copies(seeds, samples).to(self.device), start, keeps_sums=n > 1)
         settings = copy.deepcopy(self.network.generation_config)
-        changed = {"do_sample": False, "num_beams": decoding.beams, "temperature": None, "top_p": None, "top_k": None}
+        changed: dict[str, Any] = {
+            "do_sample": False,
+            "num_beams": decoding.beams,
+            "temperature": None,
+            "top_p": None,
+            "top_k": None,
+        }
         changed |= {"max_length": None, "max_new_tokens": max_tokens, "use_cache": True}
         if decoding.beams > 1:
             changed |= {"length_penalty": decoding.length_penalty, "early_stopping": False}
@@ -189,7 +195,7 @@ class Writer:
         self, rows: list[list[int]], seeds: list[int], decoding: Decoding, max_tokens: int, n: int, stop: str
     ) -> list[list[ReplyCandidate]]:
         """Return the best texts of diverse beam search."""
-        stops = [_Ended(self.ends[1:]), *self._stops(0, stop)]
+        stops: list[Any] = [_Ended(self.ends[1:]), *self._stops(0, stop)]
 
         def is_complete(tokens: torch.Tensor) -> torch.Tensor:
             return torch.stack([stopped(tokens, None) for stopped in stops]).any(0)

@@ -200,6 +200,7 @@ class CausalJob(Job[CausalTask]):
             facts |= {BASE: base, "low_rank": asdict(self.low_rank)}
         speaks = self.settings.speaker_token
         return facts | {
+            "reverse": self.settings.reverse,
             "speakers": speaks,
             "users": len(rows.facts["users"]) if speaks else 0,
             "user_names": rows.facts["users"] if speaks else [],

@@ -129,8 +129,8 @@ def read_rows(
         hint = "use dialogues of two speakers, pairs, or samples with a context"
         raise InputError("no text in the log has a reply", hint=hint)
     hashes = [fingerprint(row.tobytes(), user) for row, user in zip(reader.rows, reader.users, strict=True)]
-    order = sorted(range(len(hashes)), key=lambda i: (reader.talks[i], hashes[i]))
-    order = [i for n, i in enumerate(order) if n == 0 or hashes[i] != hashes[order[n - 1]]]
+    keys = dict(zip(zip(reader.talks, hashes, strict=True), range(len(hashes)), strict=True))  # copies count once
+    order = [i for _, i in sorted(keys.items())]
     talks = np.array([reader.talks[i] for i in order], dtype=np.uint64)
     dev = int((talks < dev_boundary(talks, reading.dev)).sum())
     known = Counter(reader.users[i] for i in order[dev:])

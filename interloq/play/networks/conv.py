@@ -53,8 +53,8 @@ class ConvNetwork(ReplyNetwork):
         self.queries = torch.nn.ModuleList(torch.nn.Linear(dimensions, dimensions) for _ in range(layers))
         self.contexts = torch.nn.ModuleList(torch.nn.Linear(dimensions, dimensions) for _ in range(layers))
         self.output = torch.nn.Linear(dimensions, dimensions)
-        for positions in (self.source_positions, self.target_positions):
-            torch.nn.init.normal_(positions.weight, std=dimensions**-0.5)
+        for table in (self.source_positions, self.target_positions):
+            torch.nn.init.normal_(table.weight, std=dimensions**-0.5)
 
     def encode(self, source: Source) -> ConvState:
         mask = source.mask

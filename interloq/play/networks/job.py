@@ -67,11 +67,11 @@ class ReplyTask:
 
     def __init__(self, network: ReplyNetwork, exchanges: Exchanges, reading: BotReading, settings: BotNetwork) -> None:
         self.network, self.exchanges, self.reading, self.settings = network, exchanges, reading, settings
-        self.mean_tokens = {part: float(self._lengths(part)[1].mean()) for part in ("train", "dev")}
+        self.mean_tokens = {part: float(self.lengths(part)[1].mean()) for part in ("train", "dev")}
         self._progress: NDArray[np.float64] = np.zeros(0)
 
     def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
-        source, target = self._lengths(part)
+        source, target = self.lengths(part)
         rng = np.random.default_rng([self.settings.seed, epoch]) if part == "train" else None
         batches = make_batches(source + target, size=self.settings.batch, tokens=self.settings.tokens, rng=rng)
         if part == "dev":
@@ -84,9 +84,7 @@ class ReplyTask:
     def prepare(self, part: Part, examples: Ints) -> ReplyBatch:
         own = self.exchanges.range(part)
         places = examples % (own.stop - own.start)
-        contexts, replies = self._contexts(own.start + places), self._replies(own.start + places)
-        if self.settings.reverse:
-            contexts, replies = replies, self._last_turns(own.start + places)
+        contexts, replies = self.rows(own.start + places)
         noise = draw_noise(examples, self.network.noise, self.settings.seed)
         progress = 0.0
         if part == "train":
@@ -115,7 +113,7 @@ class ReplyTask:
         kl = torch.zeros_like(losses.tokens) if losses.kl is None else losses.kl
         return torch.stack([losses.tokens, kl], dim=1)
 
-    def _lengths(self, part: Part) -> tuple[Ints, Ints]:
+    def lengths(self, part: Part) -> tuple[Ints, Ints]:
         """Return the tokens of each source and target; END is counted."""
         stored, own = self.exchanges, self.exchanges.range(part)
         contexts = stored.contexts[own][:, -self.reading.turns :]
@@ -125,14 +123,12 @@ class ReplyTask:
             return replies, last + 1
         return np.minimum(context_lengths(stored, contexts), self.reading.context), replies + 1
 
-    def _contexts(self, exchanges: Ints) -> Stretches:
-        return join_contexts(self.exchanges, exchanges, SEPARATOR, self.reading.context)
-
-    def _replies(self, exchanges: Ints) -> Stretches:
-        return self._cut(self.exchanges.replies[exchanges])
-
-    def _last_turns(self, exchanges: Ints) -> Stretches:
-        return self._cut(self.exchanges.contexts[exchanges, -1])
+    def rows(self, exchanges: Ints) -> tuple[Stretches, Stretches]:
+        """Return what is read and what is predicted."""
+        replies = self._cut(self.exchanges.replies[exchanges])
+        if self.settings.reverse:
+            return replies, self._cut(self.exchanges.contexts[exchanges, -1])
+        return join_contexts(self.exchanges, exchanges, SEPARATOR, self.reading.context), replies
 
     def _cut(self, texts: NDArray[np.integer]) -> Stretches:
         taken = self.exchanges.texts.take(texts)
@@ -298,8 +294,7 @@ def measure(task: ReplyTask, pieces: Pieces, language: str) -> dict[str, Any]:
     total = sums["tokens"] + sums["kl"]
     tokens, words = 0, 0
     for examples in task.batches("dev", 0):
-        texts = exchanges.replies[examples] if not task.settings.reverse else exchanges.contexts[examples, -1]
-        cut = task._cut(texts)
+        _, cut = task.rows(examples)
         tokens += len(add_end(cut, task.reading.reply).tokens)
         words += count_words(pieces, cut.tokens, language) + int((cut.lengths < task.reading.reply).sum())
     facts: dict[str, Any] = {

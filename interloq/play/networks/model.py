@@ -105,12 +105,13 @@ class ReplyModel:
     def log_probabilities(self, contexts: Sequence[Sequence[Turn]], replies: Sequence[str]) -> NDArray[np.float64]:
         """Return log p(reply | context), or of a reverse network log p(last turn | reply)."""
         targets = self._tokens(replies)
-        sources = [prompt.tokens for prompt in self.prompts(contexts, [0] * len(contexts))]
+        sources: list[Sequence[int]] = [prompt.tokens for prompt in self.prompts(contexts, [0] * len(contexts))]
         if self.settings.reverse:
-            last = self._tokens([context_texts(turns, 1)[0] for turns in contexts])
-            sources, targets = targets, last
+            sources = list(targets)
+            targets = self._tokens([context_texts(turns, 1)[0] for turns in contexts])
         targets = [row[: self.reading.reply] for row in targets]
-        return self.network.log_probabilities(sources, targets)
+        chances: NDArray[np.float64] = self.network.log_probabilities(sources, targets)
+        return chances
 
     def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
         if not texts:

@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -176,15 +177,17 @@ class ReplyNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def log_probabilities(self, sources: Rows, targets: Rows) -> NDArray[np.float64]:
-        """Return log p(target | source) of each pair, including the end; with a latent variable, a lower bound."""
+        """Return log p(target | source) of each pair, including the end.
+
+        With a latent variable, it is a lower bound, estimated from one draw that depends on the pair only.
+        """
         sums = np.zeros(len(sources))
         lengths = lengths_of(sources) + lengths_of(targets)
         for batch in make_batches(lengths, size=PAIRS, tokens=TOKENS, rng=None):
-            source = self.arrange(Texts.of([sources[i] for i in batch]))
-            # noise 0: a latent variable has its most likely value
-            replies = arrange_targets(
-                Texts.of([[*targets[i], END] for i in batch]), np.zeros((len(batch), self.noise), dtype=np.float32)
-            )
+            pairs = [([*sources[i]], [*targets[i], END]) for i in batch]
+            source = self.arrange(Texts.of([pair[0] for pair in pairs]))
+            numbers = np.array([crc32(repr(pair).encode()) for pair in pairs])
+            replies = arrange_targets(Texts.of([pair[1] for pair in pairs]), draw_noise(numbers, self.noise, 0))
             losses = self.losses(source.on(self.device), replies.on(self.device))
             total = losses.tokens if losses.kl is None else losses.tokens + losses.kl
             sums[batch] = -total.double().cpu().numpy()
@@ -209,13 +212,20 @@ def arrange_targets(replies: Texts, noise: NDArray[np.float32], progress: float 
     inputs = np.concatenate([np.full((len(tokens), 1), END, dtype=np.int32), tokens[:, :-1]], axis=1)
     inside = np.arange(width) < lengths[:, None]
     places = np.flatnonzero(inside)
-    parts = (inputs, tokens, places, places // width, lengths)
-    drawn = torch.from_numpy(noise) if noise.size else None
-    return Targets(*map(torch.from_numpy, parts), drawn, progress)
+    return Targets(
+        inputs=torch.from_numpy(inputs),
+        tokens=torch.from_numpy(tokens),
+        places=torch.from_numpy(places),
+        owners=torch.from_numpy(places // width),
+        lengths=torch.from_numpy(lengths),
+        noise=torch.from_numpy(noise) if noise.size else None,
+        progress=progress,
+    )
 
 
 def draw_noise(numbers: NDArray[np.int64], size: int, seed: int) -> NDArray[np.float32]:
     """Return standard normal numbers [rows, size], which depend only on the seed and the row's number."""
     counters = numbers[:, None] * size + np.arange(size)
     first, second = ((random_bits(counters, seed, draw) >> np.uint64(11)) * 2.0**-53 for draw in (1, 2))
-    return np.asarray(np.sqrt(-2 * np.log1p(-first)) * np.cos(2 * np.pi * second), dtype=np.float32)
+    normal: NDArray[np.float64] = np.sqrt(-2 * np.log1p(-first)) * np.cos(2 * np.pi * second)
+    return normal.astype(np.float32)

@@ -57,8 +57,10 @@ class Gaussian:
     mean: torch.Tensor
     variance: torch.Tensor
 
-    def sample(self, noise: torch.Tensor) -> torch.Tensor:
-        """Return the value that standard normal noise stands for."""
+    def sample(self, noise: torch.Tensor | None) -> torch.Tensor:
+        """Return the value that standard normal noise stands for; without noise, the mean."""
+        if noise is None:
+            return self.mean
         return self.mean + self.variance.sqrt() * noise
 
 

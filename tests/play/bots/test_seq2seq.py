@@ -16,7 +16,13 @@ from tests.play.networks.made_copies import make_job, open_dialogues, write_log
 
 DIALOGUES, _ = open_dialogues(8)
 SEEDS = list(range(8))
-OPTIONS = ({}, {"temperature": 0.0}, {"top_k": 3}, {"beams": 4}, {"beams": 4, "groups": 2, "diversity": 0.5})
+OPTIONS: tuple[dict[str, object], ...] = (
+    {},
+    {"temperature": 0.0},
+    {"top_k": 3},
+    {"beams": 4},
+    {"beams": 4, "groups": 2, "diversity": 0.5},
+)
 
 
 @pytest.fixture(scope="module", params=["transformer", "vhred"])

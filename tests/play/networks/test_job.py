@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from interloq import Dialogue, InputError, Reference, Sample, Turn, write
+from interloq import Dialogue, InputError, Turn, write
 from interloq.cli.main import main
 from interloq.data.progress import silent
 from interloq.learn.gru import Pieces
@@ -20,10 +20,8 @@ from interloq.models.processes import Processes
 from interloq.play.networks.job import BotJob, ReplyTask, add_end
 from interloq.play.networks.model import ReplyModel, load_backward
 from interloq.play.networks.network import END, SEPARATOR
-from interloq.play.networks.reply_log import ReplyLog, context_texts, join_turns
 from interloq.play.networks.settings import BotNetwork
 from interloq.play.networks.words import count_words, join_pieces
-from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.stretches import Stretches
 from tests.play.networks.made_copies import AGAIN, READING, make_job, write_log
 
@@ -90,7 +88,7 @@ def test_train_and_dev_share_no_dialogue(task: ReplyTask) -> None:
 
 
 def test_batches_are_bounded_by_tokens_and_differ_between_epochs(task: ReplyTask) -> None:
-    source, target = task._lengths("train")
+    source, target = task.lengths("train")
     for batch in task.batches("train", 1):
         places = batch % len(source)
         assert len(batch) * (source + target)[places].max() <= task.settings.tokens
@@ -124,38 +122,6 @@ def test_words_are_counted_from_pieces(prepared: tuple[BotJob, Run]) -> None:
     assert join_pieces(pieces, tokens.tolist()) == text
     assert count_words(pieces, tokens, "en") == 4
     assert count_words(pieces, tokens, "ja") == len(text.replace(" ", ""))
-
-
-def test_consecutive_turns_of_one_speaker_are_joined() -> None:
-    turns = [Turn("a", "x"), Turn("b", "x"), Turn(" ", "y"), Turn("c", "y"), Turn("d", "x")]
-    assert [turn.text for turn in join_turns(turns)] == ["a b", "c", "d"]
-    assert [turn.text for turn in join_turns([Turn("a"), Turn("b")])] == ["a", "b"]
-    assert context_texts(turns, 2) == ["c", "d"]
-    assert context_texts([Turn("a", "x"), Turn("b", "x"), Turn("c", "y")], 5) == ["a b", "c"]
-
-
-def test_samples_give_their_original_references_or_their_response(tmp_path: Path) -> None:
-    context = (Turn("how are you", "a"), Turn("fine", "b"), Turn("good", "a"))
-    references = [Reference("indeed"), Reference("yes"), Reference("found", source="retrieved:7")]
-    samples = [Sample("1", context, "no", references), Sample("2", context[:1], "well"), Sample("3", (), "nothing")]
-    write(tmp_path / "samples.jsonl", samples, kind="samples")
-    log = ReplyLog(TrainingLog([str(tmp_path / "samples.jsonl")]), turns=2)
-    found = [(exchange.context, exchange.reply) for exchange in log.exchanges()]
-    assert found == [(("fine", "good"), "indeed"), (("fine", "good"), "yes"), (("how are you",), "well")]
-
-
-def test_what_overlaps_test_samples_is_excluded(tmp_path: Path) -> None:
-    log = write_log(tmp_path / "log.jsonl", n=60)
-    first = json.loads(log.read_text().splitlines()[0])["turns"]
-    sample = Sample("t", (Turn(first[0]["text"]),), "x", [Reference(first[1]["text"])])
-    write(tmp_path / "test.jsonl", [sample], kind="samples")
-    every = ReplyLog(TrainingLog([str(log)]), turns=6)
-    kept = ReplyLog(TrainingLog([str(log)], [str(tmp_path / "test.jsonl")]), turns=6)
-    left = list(kept.exchanges())
-    texts = {text for exchange in left for text in (*exchange.context, exchange.reply)}
-    assert len(left) < len(list(every.exchanges()))
-    assert first[0]["text"] not in texts
-    assert kept.log.excluded > 0
 
 
 def test_bad_logs_are_refused_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

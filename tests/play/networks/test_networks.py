@@ -30,7 +30,9 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def network(request: pytest.FixtureRequest) -> ReplyNetwork:
     torch.manual_seed(1)
     settings = BotNetwork(kind=request.param, dimensions=16, layers=2)
-    return make_network(VOCABULARY, settings, BotReading(context=24, reply=12)).eval()
+    made = make_network(VOCABULARY, settings, BotReading(context=24, reply=12))
+    made.eval()
+    return made
 
 
 def make_rows(seed: int = 0, n: int = ROWS) -> list[list[int]]:
@@ -98,7 +100,7 @@ def test_writing_token_by_token_gives_the_probabilities_of_training(network: Rep
     seeds = list(range(ROWS))
     with torch.inference_mode():
         state = network.begin(network.encode(source), seeds)
-        targets = arrange_targets(Texts.of([[*reply, END] for reply in replies]), np.zeros((ROWS, network.noise)))
+        targets = arrange_targets(Texts.of([[*reply, END] for reply in replies]), np.zeros((ROWS, 0), dtype=np.float32))
         whole = network.logits(network.decode(state, targets.inputs))
         cached, logits = network.start([Prompt(row, seed) for row, seed in zip(rows, seeds, strict=True)])
         for step in range(targets.tokens.shape[1]):

@@ -22,7 +22,9 @@ REPLIES = [[6, 7, END], [5, END], [9, 8, 4, END]]
 @pytest.fixture
 def network() -> VhredNetwork:
     torch.manual_seed(2)
-    return VhredNetwork(12, dimensions=8, layers=1, dropout=0.0, latent=LATENT, annealing=2.0, word_dropout=0.5).eval()
+    made = VhredNetwork(12, dimensions=8, layers=1, dropout=0.0, latent=LATENT, annealing=2.0, word_dropout=0.5)
+    made.eval()
+    return made
 
 
 def make_batch(progress: float = 0.0) -> tuple[Any, Targets]:
