@@ -53,15 +53,13 @@ def open_finder(
         facts: dict[str, object] = {"retriever": "llm", "bot": str(bot.signature()), "replies": options.replies}
         return Written(bot, options.replies, written), Signature.of("extend", facts | signed)
     pairs = read_all(options.log, kind="pairs", on_reject=on_reject)
-    finder: SameQuery | JaccardSearch
-    if options.origin == "query":
-        finder = SameQuery(pairs, excluded=read_ids(options.exclude))
-        facts = {"retriever": "same-query"}
-    else:
-        finder = JaccardSearch(pairs)
-        facts = {"retriever": "jaccard", "pairs": len(finder)}
+    search = JaccardSearch(pairs)
+    facts = {"retriever": "jaccard", "pairs": len(search)}
     facts["sources"] = fingerprint(*sorted(file_fingerprint(Path(path)) for path in options.log))
-    return finder, Signature.of("extend", facts | signed)
+    if options.origin == "query":
+        same_query = Signature.of("extend", facts | {"retriever": "same-query"} | signed)
+        return SameQuery(search, excluded=read_ids(options.exclude)), same_query
+    return search, Signature.of("extend", facts | signed)
 
 
 def find_candidates(
