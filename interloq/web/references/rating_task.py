@@ -23,7 +23,7 @@ from interloq.web.references.references_task import parse_stored_sample
 from interloq.web.studies.items import MOST_UNITS, StudyItem, blind
 
 KIND = "references-rating"
-PER_ITEM = 4  # raters of the paper that introduced weights from people
+PER_ITEM = 4  # people, as in Tsuta et al. (2020)
 
 
 def make_rating_items(samples: Sequence[Sample], *, together: bool = True) -> list[StudyItem]:
