@@ -51,6 +51,11 @@ class _RatedReference:
         new = [vote for vote in votes if vote not in self.sample.ratings]
         return replace(self, sample=replace(self.sample, ratings=(*self.sample.ratings, *new)))
 
+    def rated_by(self, name: str) -> _RatedReference | None:
+        """Return the point with the ratings of one person; None if there are none."""
+        own = [rating for rating in self.sample.ratings if rating.rater == name]
+        return replace(self, sample=replace(self.sample, ratings=own)) if own else None
+
 
 def compare_with_people(
     samples: str | Path, rater: Rater, ratings: str | Path, options: RaterAgreementOptions
@@ -110,10 +115,7 @@ def _correlate_people(
     names = {rating.rater for point in points for rating in point.sample.ratings}
     people = {}
     for name in sorted(names - {""}):
-        own = []
-        for point in points:
-            if ratings := [rating for rating in point.sample.ratings if rating.rater == name]:
-                own.append(replace(point, sample=replace(point.sample, ratings=ratings)))
+        own = [rated for point in points if (rated := point.rated_by(name))]
         if len(own) > 2:
             people[name] = _correlate(own, options).rows[0].with_mean
     return people
