@@ -54,7 +54,7 @@ class _RatedReference:
     def rated_by(self, name: str) -> _RatedReference | None:
         """Return the point with the ratings of one person; None if there are none."""
         own = [rating for rating in self.sample.ratings if rating.rater == name]
-        return replace(self, sample=replace(self.sample, ratings=own)) if own else None
+        return replace(self, sample=replace(self.sample, ratings=tuple(own))) if own else None
 
 
 def compare_with_people(
