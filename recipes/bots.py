@@ -71,12 +71,12 @@ def _network(kind: Any, dimensions: int, layers: int, **settings: Any) -> BotNet
     return BotNetwork(kind=kind, dimensions=dimensions, layers=layers, tokens=32_768, **settings)
 
 
-TRANSFORMER = Kind(_network("transformer", 128, 2), _network("transformer", 512, 4, heads=8))
+TRANSFORMER = Kind(_network("transformer", 96, 2), _network("transformer", 512, 4, heads=8))
 KINDS: dict[str, Kind] = {
-    "lstm": Kind(_network("lstm", 160, 1), _network("lstm", 512, 2)),
-    "conv": Kind(_network("conv", 128, 4), _network("conv", 512, 6)),
+    "lstm": Kind(_network("lstm", 96, 1), _network("lstm", 512, 2)),
+    "conv": Kind(_network("conv", 96, 4), _network("conv", 512, 6)),
     "transformer": TRANSFORMER,
-    "vhred": Kind(_network("vhred", 160, 1, annealing=4.0), _network("vhred", 512, 1, latent=128, annealing=4.0)),
+    "vhred": Kind(_network("vhred", 96, 1, annealing=4.0), _network("vhred", 512, 1, latent=128, annealing=4.0)),
     "reverse": Kind(replace(TRANSFORMER.small, reverse=True), replace(TRANSFORMER.large, reverse=True)),
     "transformer-ja": replace(TRANSFORMER, language="ja"),
 }

@@ -10,9 +10,10 @@ scores from the threshold at which the share of predicted answers in dev is the 
 Table 5 (`human_system.py`): correlation with the interlocutors' own ratings, for human and for system partners.
 
 `--only byu,irc,reddit,rated` selects logs (rated: Table 5). `--train` needs only OUT/data; `--baselines` scores the
-baselines, which `--tables` does too if they are missing. Intervals are from resamples
-of dialogues; models are trained with each seed, and figures are means over seeds. The exit code is 0, or 2 if data or
-predictions are missing.
+baselines, which `--tables` does too if they are missing. With `--adapt EPOCHS`, the baselines' networks are first
+pretrained further on each log, as in the paper; give it with `--baselines` and with `--tables`. Intervals are from
+resamples of dialogues; models are trained with each seed, and figures are means over seeds. The exit code is 0, or 2 if
+data or predictions are missing.
 """
 
 from __future__ import annotations
@@ -107,7 +108,10 @@ def tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> None:
 
 def networks_of(name: str, args: argparse.Namespace) -> Networks:
     """Networks of the baselines of a log."""
-    return ja_networks(args) if name == RATED else Networks(args.baseline_encoder, args.nsp, args.relevance, args.lm)
+    if name == RATED:
+        return ja_networks(args)
+    own = (args.baseline_encoder, args.nsp, args.relevance, args.lm)
+    return Networks(*own, adapt=args.adapt, device=args.device)
 
 
 def baselines(args: argparse.Namespace) -> None:

@@ -1,8 +1,9 @@
 """Metrics without references as baselines of `dcp.py`: NSP, BERT-RUBER, Deep AM, FM and AM-FM, and FED (engaging).
 
 Scores of dev and test samples are kept in OUT/baselines; a language model takes minutes per log without a GPU. What
-cannot be run is a row without figures that says why. Unlike in the paper, neither the encoder nor the language model is
-adapted to the log first; BERT-RUBER is trained on its training pairs.
+cannot be run is a row without figures that says why. BERT-RUBER is trained on the log's training pairs. With `--adapt
+EPOCHS`, the encoder and the language model are first pretrained further on these pairs, as in the paper (BERT-RUBER and
+Deep AM read the encoder; Deep FM, Deep AM-FM and FED the language model); by default they are used as they are.
 
 `farewell words` is ours: it predicts no answer if the reply or the turn before it says goodbye. It was added when the
 models' figures on BYU chit-chat were known; its words were chosen without reading the log and not changed afterwards.
@@ -14,9 +15,9 @@ import argparse
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from interlocutor_arms import DATA, MODELS, Floats, samples_of
@@ -26,6 +27,8 @@ from interloq import Sample
 from interloq.data.files.durable import atomic_folder, atomic_path
 from interloq.data.files.opening import write_json
 from interloq.data.follow_ups import read_follow_ups
+from interloq.learn.adapt.job import AdaptJob
+from interloq.learn.adapt.settings import ADAPT, Adaptation
 from interloq.learn.job import train
 from interloq.learn.store import FACTS as STORED
 from interloq.metrics.combined.am_fm import SHARE, normalise
@@ -42,6 +45,7 @@ _FAREWELL = re.compile(
     re.IGNORECASE,
 )
 NSP, RELEVANCE, RUBER = "BERT-NSP", "relevance network, as NSP", "BERT-RUBER"
+OBJECTIVES: Mapping[str, Literal["mlm", "lm"]] = {"encoder": "mlm", "lm": "lm"}  # of these fields of `Networks`
 AM, FM, AM_FM, FED = "Deep-AM", "Deep-FM", "Deep-AM-FM", "FED"
 
 
@@ -54,6 +58,8 @@ class Networks:
     relevance: str = ""
     lm: str = ""
     follow_ups: str = "en"
+    adapt: int = 0  # epochs of pretraining on the log
+    device: str = "auto"
 
     def specs(self, ruber: Path, fed: Path) -> dict[str, str]:
         """Title → metric; empty if a network is missing."""
@@ -81,6 +87,9 @@ def add_networks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nsp", default="", metavar="FOLDER", help="a BERT with its next-sentence head")
     parser.add_argument("--relevance", default="ready", metavar="FOLDER", help="a relevance scorer (ready)")
     parser.add_argument("--lm", default="", metavar="FOLDER", help="a causal language model, for FM and FED")
+    parser.add_argument(
+        "--adapt", type=int, default=0, metavar="EPOCHS", help="first pretrain both on the log, as in the paper (0: no)"
+    )
 
 
 def scores(
@@ -88,14 +97,18 @@ def scores(
 ) -> dict[str, dict[str, Floats]]:
     """Title → part → scores, for every baseline that can be run."""
     samples = {part: samples_of(out / DATA / name, part) for part in parts}
+    variant = name
+    if networks.adapt:
+        networks, variant = adapted(name, out, networks), f"{name}-adapted-{networks.adapt}"
     fed = _follow_ups(out / BASELINES / f"follow_ups-{networks.follow_ups}.json", networks.follow_ups)
     found = {}
-    for title, spec in networks.specs(out / MODELS / f"bert-ruber-{name}", fed).items():
+    ruber = out / MODELS / f"bert-ruber-{variant}"
+    for title, spec in networks.specs(ruber, fed).items():
         if spec:
-            path = out / BASELINES / f"{name}-{title.replace(' ', '_')}.npz"
+            path = out / BASELINES / f"{variant}-{title.replace(' ', '_')}.npz"
             if not path.exists():
                 if title == RUBER:
-                    _train_ruber(name, out, networks.encoder)
+                    _train_ruber(_pairs(name, out), ruber, networks.encoder)
                 _write(path, spec, samples)
             with np.load(path, allow_pickle=False) as stored:
                 found[title] = {part: stored[part] for part in parts}
@@ -133,11 +146,27 @@ def _follow_ups(path: Path, language: str) -> Path:
     return path
 
 
-def _train_ruber(name: str, out: Path, encoder: str) -> None:
-    pairs = TrainingLog([str(out / DATA / name / "pairs.jsonl.zst")])
-    train(
-        from_log(pairs, BertRuberEncoder(encoder), BertRuberSettings(), TRAINING), out / MODELS / f"bert-ruber-{name}"
-    )
+def _pairs(name: str, out: Path) -> TrainingLog:
+    return TrainingLog([str(out / DATA / name / "pairs.jsonl.zst")])
+
+
+def _train_ruber(pairs: TrainingLog, folder: Path, encoder: str) -> None:
+    train(from_log(pairs, BertRuberEncoder(encoder), BertRuberSettings(), TRAINING), folder)
+
+
+def adapted(name: str, out: Path, networks: Networks) -> Networks:
+    """The networks with encoder and language model pretrained further on the log; kept in OUT/models."""
+    training = replace(ADAPT, epochs=networks.adapt)
+    folders = {}
+    for field, objective in OBJECTIVES.items():
+        folders[field] = base = getattr(networks, field)
+        if base:
+            folder = out / MODELS / f"{field}-{name}-adapted-{networks.adapt}"
+            log = _pairs(name, out)
+            job = AdaptJob.of(base, log.pairs, Adaptation(objective), training, log.fingerprint)
+            train(job, folder, device=networks.device, report=lambda line: print_stderr(f"{folder.name}: {line}"))  # noqa: B023
+            folders[field] = str(folder)
+    return replace(networks, **folders)
 
 
 def _write(path: Path, spec: str, samples: Mapping[str, Sequence[Sample]]) -> None:

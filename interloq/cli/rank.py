@@ -24,6 +24,7 @@ from interloq.terminal.console import (
 )
 
 if TYPE_CHECKING:
+    from interloq.rank.convergence import ConvergencePoint
     from interloq.rank.ranking import Difference, Ranking, Standing
     from interloq.rank.survival import Survival
 
@@ -35,7 +36,9 @@ EXAMPLES = """\
   interloq rank mine.jsonl theirs.jsonl --dialogues mine-dialogues.jsonl --dialogues their-dialogues.jsonl
   interloq rank scores.jsonl --dialogues dialogues.jsonl --method bradley-terry --json
   interloq rank replies.jsonl --dialogues dialogues.jsonl --survival
+  interloq rank scores.jsonl --dialogues dialogues.jsonl --convergence
   interloq rank rated-replies.jsonl --dialogues dialogues.jsonl --aspect continued --survival
+  interloq rank dialogues.jsonl --against en-v1
   interloq rank preferences.jsonl --method bradley-terry"""
 SCORES_HELP = "score files of samples from `interloq play samples`, or dialogues to score"
 
@@ -111,6 +114,7 @@ def print_ranking(ranking: Ranking) -> None:
         columns = ["coefficient", "value", "95 % interval", "p"]
         print_table(f"agreement with people over {count(max(sizes), 'system')}", columns, rows)
     _print_survival(ranking.survival)
+    _print_convergence(ranking.convergence)
     for standing in ranking.standings:
         for reason, n in standing.reasons.items():
             print_line(f"note: {standing.system}: unscored, {reason} ({n})")
@@ -160,3 +164,14 @@ def _print_survival(curves: Sequence[Survival]) -> None:
             row.append(number_with_interval(probability.value, probability.ci))
         rows.append(row)
     print_table("how long would people stay? probability that a turn is still answered", columns, rows)
+
+
+def _print_convergence(points: Sequence[ConvergencePoint]) -> None:
+    if not points:
+        return
+    rows = []
+    for point in points:
+        estimate = point.agreement
+        rows.append([f"{point.dialogues:,}", number_with_interval(estimate.value, estimate.ci)])
+    columns = ["dialogues per system", "pairs of systems in the same order"]
+    print_table("would the ranking stay the same?", columns, rows)

@@ -57,6 +57,7 @@ class PartnerSet:
     source: str = ""  # where the openings came from; not part of the hash
     name: str = ""  # of a set that contains all files that it needs
     files: Mapping[str, str] = field(default_factory=dict)  # their SHA-256, by path in the folder
+    published: Mapping[str, str] = field(default_factory=dict)  # the same for what reference systems said and scored
 
     @property
     def hash(self) -> str:
@@ -93,7 +94,7 @@ def save_partners(path: str | Path, partners: PartnerSet) -> None:
         "version": __version__,
     }
     if partners.files:
-        value |= {"name": partners.name, "files": dict(partners.files)}
+        value |= {"name": partners.name, "files": dict(partners.files), "published": dict(partners.published)}
     with replacing(path) as file:
         file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
 
@@ -185,6 +186,10 @@ def _parse_set(value: Any) -> PartnerSet:
     if len({partner.name for partner in partners}) < len(partners):
         raise ValueError("two partners have the same name")
     openings = value["openings"]
-    files = {str(name): str(digest) for name, digest in dict(value.get("files", {})).items()}
     name, source = str(value.get("name", "")), str(openings["source"])
-    return PartnerSet(partners, str(openings["fingerprint"]), int(value["exchanges"]), source, name, files)
+    files, published = _parse_hashes(value, "files"), _parse_hashes(value, "published")
+    return PartnerSet(partners, str(openings["fingerprint"]), int(value["exchanges"]), source, name, files, published)
+
+
+def _parse_hashes(value: Mapping[str, Any], field: str) -> dict[str, str]:
+    return {str(name): str(digest) for name, digest in dict(value.get(field, {})).items()}

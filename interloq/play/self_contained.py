@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Partner sets that contain everything their partners need, such as `en-v1`, which come with this package.
 
-Such a set is a folder: `partners.json`, openings, scripts, logs, weights, and dialogues and scores of reference systems.
-In its specs, `set:NAME` is a file or folder of the set. The hash of the set covers these files, not the versions of
-libraries, so it is the same on every machine; a partner that a new version changes is noted.
+Such a set is a folder: `partners.json`, openings, scripts, logs, weights, dialogues and scores of reference systems. In
+its specs, `set:NAME` is a file or folder of the set. The hash of the set covers these files, not the versions of
+libraries, so it is the same on every machine; a partner that other versions may change is noted.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def place_bot(bot: B, folder: Path) -> B:
     return replace(bot, **placed) if placed else bot  # type: ignore[type-var]
 
 
-def hash_files(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file that the partners need, by its path in the folder."""
+def hash_files(folder: Path, *, published: bool = False) -> dict[str, str]:
+    """Return the SHA-256 of each file that the partners need, or of what is `published`, by its path in the folder."""
     hashes = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and name not in (MANIFEST, DIALOGUES, SCORES):
+        if path.is_file() and name != MANIFEST and (name in (DIALOGUES, SCORES)) == published:
             hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return hashes
 

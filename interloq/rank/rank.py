@@ -27,6 +27,7 @@ from interloq.agree.dialogue_scores import DialogueScore, downwards, metric_of, 
 from interloq.agree.system_agreement import agreement, order_accuracy, order_note
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
+from interloq.rank.convergence import measure_convergence
 from interloq.rank.rank_ranges import mean_gaps, rank_ranges, strength_estimates, strength_gaps
 from interloq.rank.ranking import Difference, Method, Ranking, Standing, Unit, notes, pairing_of_units, unit_word
 from interloq.rank.survival import Survival, survival_curves, survival_notes
@@ -75,11 +76,13 @@ def rank(
     human: Mapping[str, float] | None = None,
     partner_set: str = "",
     survival: bool = False,
+    convergence: bool = False,
 ) -> Ranking:
     """Rank systems by one metric, from the rows of `dialogue_scores`; `human` is people's score of each system.
 
     By default the metric defines whether lower is better, and there are 1,000 permutations per test, or 100 per pair of
-    systems if that is more. `survival` adds survival curves, if scores are probabilities of a reply.
+    systems if that is more. `survival` adds survival curves, if scores are probabilities of a reply; `convergence` adds
+    how well rankings by means agree that are made from fewer dialogues.
     """
     rows = sorted(rows, key=lambda row: (row.system, row.occasion, row.content, row.dialogue))
     lower = downwards(rows, lower_is_better)
@@ -120,6 +123,7 @@ def rank(
         notes=tuple(remarks),
         signature=_signature(rows, settings, partner_set, survival),
         survival=curves,
+        convergence=measure_convergence(scored, seed=seed) if convergence else (),
         unit=unit_word(rows, by),
         order=order,
     )

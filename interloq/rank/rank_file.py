@@ -12,39 +12,21 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from interloq.agree.dialogue_scores import dialogue_scores, metrics_of, select_rankable
-from interloq.agree.system_agreement import rated_systems, rating_scores
+from interloq.agree.system_agreement import rated_systems
 from interloq.data.files.opening import not_utf8, read_small
 from interloq.data.progress import Progress, silent
-from interloq.data.records.jsonl import header
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.text.texts import kind_of
 from interloq.errors import InputError, short_repr
 from interloq.metrics.metric_names import find
-from interloq.play.dialogue_origin import common_origin
-from interloq.play.samples import samples, whole_dialogues
+from interloq.rank.against import score_against
 from interloq.rank.rank import rank
 from interloq.rank.rank_options import RankOptions
 from interloq.rank.ranking import Ranking
-from interloq.records import Dialogue, Score
-from interloq.score.default_metrics import require_judge
-from interloq.score.evaluate import evaluate_all, evaluate_by_unit
-from interloq.score.parse_metrics import choose
-from interloq.score.scored_samples import ScoredSamples
-
-RATED = ("samples", "dialogues")  # kinds whose ratings can be ranked by
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredDialogues:
-    """Dialogues and the scores of their utterances; `partner_set` is the hash of the partners they were played with."""
-
-    scores: list[Score]
-    dialogues: list[Dialogue]
-    partner_set: str = ""
+from interloq.rank.scored_dialogues import read_scored, score_dialogues
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +51,18 @@ def rank_file(
     if these have ratings. `aspect` and `role` select the ratings of samples or dialogues that are given instead of
     scores.
     """
-    if options.dialogues:
+    notes: list[str] = []
+    if options.against:
+        if options.dialogues or options.aspect is not None:
+            raise InputError(
+                "--against takes dialogues, not scores or ratings", hint="give the files of dialogues alone"
+            )
+        scored, notes = score_against(scores, options.against, options.metric, reading=reading, progress=progress)
+    elif options.dialogues:
         scored = read_scored(scores, options.dialogues, aspect=options.aspect, role=options.role, reading=reading)
     elif options.aspect is None and all(path != "-" and kind_of(path) == "dialogues" for path in scores):
-        scored = _score_dialogues(read_scored([], scores, reading=reading), options.metric, progress)
+        read = read_scored([], scores, reading=reading)
+        scored = replace(read, scores=score_dialogues(read.dialogues, options.metric, progress)[0])
     else:
         raise InputError("no dialogues given", hint="add --dialogues FILE, or rank a file of preferences")
     people: Mapping[str, float] = {}
@@ -98,66 +88,11 @@ def rank_file(
                 human=people,
                 partner_set=scored.partner_set,
                 survival=options.survival,
+                convergence=options.convergence,
             )
-            rankings.rankings.append(ranking)
+            rankings.rankings.append(replace(ranking, notes=(*ranking.notes, *notes)))
             step(1)
     return rankings
-
-
-def read_scored(
-    scores: Sequence[str | Path],
-    dialogues: Sequence[str | Path],
-    *,
-    aspect: str | None = None,
-    role: str = "",
-    reading: ReadOptions = READ_DEFAULTS,
-) -> ScoredDialogues:
-    """Read scores and their dialogues; files that cannot be compared are refused.
-
-    With an `aspect`, `scores` are samples or dialogues, and people's ratings of them are the scores.
-    """
-    files = [str(path) for path in (*dialogues, *scores)]
-    if "-" in files:
-        raise InputError("rankings need files, not a pipe", hint="write scores and dialogues to files")
-    for paths in (scores, dialogues):
-        for path in paths:
-            if paths.count(path) > 1:
-                raise InputError(f"{path} is named twice", hint="name each file once")
-    origin = common_origin({path: header(path) for path in files})
-    played = list(reading.read_beside(dialogues, kind="dialogues"))
-    return ScoredDialogues(_read_scores(scores, played, aspect, role, reading), played, origin.get("partners", ""))
-
-
-def _score_dialogues(read: ScoredDialogues, metric: str, progress: Progress) -> ScoredDialogues:
-    """Score the replies or dialogues that a metric judges, by default the packaged judge."""
-    units = {False: list(samples(read.dialogues)), True: list(whole_dialogues(read.dialogues))}
-    metric = metric or require_judge(units[False], "rank", of_dialogues=True)
-    (chosen,), _ = choose([metric])
-    with progress("scoring", None) as step:
-        (by_system,) = evaluate_by_unit(
-            [chosen.metric], lambda some, whole: evaluate_all(some, units[whole], n_bootstrap=0, progress=step)
-        )
-    return replace(read, scores=list(by_system[""].scores(chosen.name)))
-
-
-def _read_scores(
-    paths: Sequence[str | Path], dialogues: Sequence[Dialogue], aspect: str | None, role: str, reading: ReadOptions
-) -> list[Score]:
-    if aspect is None and role:
-        raise InputError(f"role {role!r} without an aspect", hint="name the aspect of the ratings: --aspect overall")
-    rated = {}
-    if aspect is not None:
-        for path in paths:
-            if (kind := kind_of(path)) in RATED:
-                rated[path] = kind
-    if aspect is not None and not rated:
-        raise InputError(f"no ratings of {aspect!r}: {paths[0]} has scores", hint="give samples or dialogues")
-    scored = [path for path in paths if path not in rated]
-    read_scores = partial(reading.read_beside, kind="scores")
-    scores = list(ScoredSamples(dialogues=dialogues).check_all(scored, read_scores))
-    for path, kind in rated.items():
-        scores += rating_scores(reading.read_beside([path], kind=kind), aspect=aspect or "", role=role)
-    return scores
 
 
 # ---- people's scores of systems --------------------------------------------------------------------------------------

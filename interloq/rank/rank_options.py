@@ -23,6 +23,11 @@ class RankOptions:
         metavar="SPEC",
         shown="by each metric for which higher or lower is better; dialogues: judge(model='ready',aspect='dialogue')",
     )
+    against: str | Path | None = option(
+        None,
+        "rank the systems of these dialogues among the reference systems of a partner set, such as en-v1",
+        metavar="SET",
+    )
     method: Literal["mean", "bradley-terry"] = option(
         "mean", "mean over dialogues, or strength from wins on shared occasions"
     )
@@ -41,6 +46,9 @@ class RankOptions:
     survival: bool = option(
         False,
         "scores are probabilities of a reply (e.g. dcp): also print how long people would stay with each system",
+    )
+    convergence: bool = option(
+        False, "also print how well two rankings agree that are made from different dialogues, by their number"
     )
     aspect: str | None = option(
         None,

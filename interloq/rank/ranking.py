@@ -14,6 +14,7 @@ import numpy as np
 from interloq.agree.dialogue_scores import DialogueScore, Pairing, both_sides, metric_of, pairing_of, partners
 from interloq.errors import count
 from interloq.metrics import metric_names
+from interloq.rank.convergence import ConvergencePoint
 from interloq.rank.survival import Survival
 from interloq.signature import Signature
 from interloq.statistics.bradley_terry import PairOutcome, is_connected, wins
@@ -82,6 +83,7 @@ class Ranking(Tabular):
     notes: tuple[str, ...]
     signature: Signature
     survival: tuple[Survival, ...] = ()  # curves of the systems, by name, if they were asked for
+    convergence: tuple[ConvergencePoint, ...] = ()  # by number of dialogues, if it was asked for
     unit: str = "occasion"  # what counts as independent: occasion, dialogue or partner
     range_level: float = LEVEL
     order: Estimate | None = None  # share of pairs of systems that the metric orders as people do

@@ -152,7 +152,7 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
         return super().matches(facts) or learning.was_trained_on(facts, self.source)
 
     def prepare(self, run: Run) -> None:
-        self._pairs(run)
+        self.logs.report_too_few(self._pairs(run), run)
 
     def _pairs(self, run: Run) -> RaterPairs:
         between = self.subwords.end if self.turns > 1 else None

@@ -60,6 +60,12 @@ class ExampleLimits(Component):
     train_examples: int = option(0, "examples to train on, drawn at random; 0: all that the logs give", least=0)
     dev_examples: int = option(0, "examples in the dev part, drawn at random; 0: all", least=0)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("train_examples", "dev_examples"):
+            if getattr(self, name) == 1:
+                raise InputError(f"{name} must be 0 (all) or at least 2, a positive and a negative one, got 1")
+
     @property
     def parts(self) -> dict[str, str]:
         """What names of jobs and folders of examples contain: nothing if there are no limits."""

@@ -130,7 +130,7 @@ class GruRaterJob(Job[RaterTask]):
         return super().matches(facts) or learning.was_trained_on(facts, self.source)
 
     def prepare(self, run: Run) -> None:
-        self.logs.pairs(run, self.pieces(run), self.source)
+        self.logs.report_too_few(self.logs.pairs(run, self.pieces(run), self.source), run)
 
     def dependencies(self) -> Sequence[str]:
         tokenizer = f"pieces(longest={self.longest},vocabulary={self.vocabulary})"

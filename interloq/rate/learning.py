@@ -91,7 +91,7 @@ class RaterLogs:
         """
         folder = self.folder or run.work / EXAMPLES
         with run.progress("reading pairs", None) as step:
-            pairs = write_examples(
+            return write_examples(
                 self.read(),
                 folder,
                 numbering,
@@ -102,10 +102,9 @@ class RaterLogs:
                 between=between,
                 progress=step,
             )
-        self._report_too_few(pairs, run)
-        return pairs
 
-    def _report_too_few(self, pairs: RaterPairs, run: Run) -> None:
+    def report_too_few(self, pairs: RaterPairs, run: Run) -> None:
+        """Report if the logs give fewer examples than were asked for."""
         wanted: dict[Part, int] = {"train": self.limits.train_examples, "dev": self.limits.dev_examples}
         for part, most in wanted.items():
             drawn = len(pairs.labels[part])

@@ -239,6 +239,7 @@ def _rank(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: Repor
                 human=rated_systems(dialogues),
                 partner_set=partner_set,
                 survival=options.survival,
+                convergence=options.convergence,
             )
         )
     return ranked

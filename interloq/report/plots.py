@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interloq.agree.continuity_table import ContinuityTable
+from interloq.rank.convergence import ConvergencePoint
 from interloq.rank.survival import Survival
 from interloq.reliability.curve import AgreementCurve, AgreementPoint
 from interloq.report.marks import COLOURS, SHAPES, Mark
@@ -147,6 +148,12 @@ def survival_plot(curves: Sequence[Survival], marks: Mapping[str, Mark]) -> Line
     last = max(len(curve.turns) for curve in curves)
     lines = {marks[curve.system]: [(0, START), *enumerate(curve.turns, start=1)] for curve in curves}
     return line_plot(lines, whole_scale([0, last]))
+
+
+def convergence_plot(points: Sequence[ConvergencePoint]) -> LinePlot:
+    """Plot how well rankings from different dialogues agree, by their number."""
+    line = [(point.dialogues, point.agreement) for point in points]
+    return line_plot({Mark("pairs of systems in the same order", 0, 0): line}, whole_scale([0, points[-1].dialogues]))
 
 
 def continuity_plot(table: ContinuityTable, measure: str) -> LinePlot:

@@ -16,6 +16,7 @@ from interloq.report import text
 from interloq.report.page import ReportPage
 from interloq.report.plots import (
     continuity_plot,
+    convergence_plot,
     plot_points,
     reference_picture,
     reference_steps,
@@ -54,6 +55,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "bubbles": text.bubbles,
     "coefficient_label": label,
     "continuity_plot": continuity_plot,
+    "convergence_plot": convergence_plot,
     "count": count,
     "digits": text.digits,
     "duration": text.duration,

@@ -58,6 +58,9 @@ class ReportOptions:
     survival: bool = option(
         False, "with --dialogues: scores between 0 and 1 are probabilities of a reply; draw how long people would stay"
     )
+    convergence: bool = option(
+        False, "with --dialogues: draw how well rankings from different dialogues agree, by their number"
+    )
     slice_by: Sequence[str] | None = option(
         None,
         "field to filter samples by; repeatable (default: topic, language, partner and length, as far as known)",
@@ -70,6 +73,8 @@ class ReportOptions:
         check_limits(self)
         if self.survival and not self.dialogues:
             raise InputError("survival curves need dialogues, but none are given", hint="add --dialogues FILE")
+        if self.convergence and not self.dialogues:
+            raise InputError("convergence needs dialogues, but none are given", hint="add --dialogues FILE")
 
     @property
     def n_permutations(self) -> int | None:

@@ -9,7 +9,7 @@ becomes what, depends only on the seed and the texts, and not on the order of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -31,7 +31,6 @@ from interloq.signature import Signature, file_fingerprint, fingerprint
 
 HUMAN = "HUMAN"  # the system whose replies are those of people
 CANDIDATES, FACTS = "candidates.jsonl", "testset.json"
-Beginning = tuple[str, str, str]  # of a dialogue: its first two texts, and the time of the second
 HELD, HELD_PER_DRAW = 1_000_000, 20  # replies held in memory, at least and per utterance to draw
 
 
@@ -83,11 +82,9 @@ def write_testset(
     utterances = Utterances(selection)
     for key, answer in opened.answers(dropped):
         utterances.add(key, answer)
-    if opened.dialogues:
-        utterances.mark_long(opened)
     usable = utterances.items(dropped)
     if not usable:
-        reasons = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in (+dropped).items()) or "nothing"
+        reasons = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in (+dropped).items())
         raise InputError("no utterance has two usable replies", hint=f"dropped: {reasons}", where=str(log))
     if len(usable) < selection.draw:
         what = f"{selection.draw:,} utterances were asked for, but only {len(usable):,} can be used"
@@ -171,6 +168,7 @@ class Log:
             yield key, Answer(opening.pair, opening.posts >= self.selection.min_posts)
 
     def _of_pairs(self, pairs: Iterator[Pair], dropped: Counter[str]) -> Iterator[tuple[str, Answer]]:
+        long = self._read_long()
         for pair in pairs:
             if self.is_corpus and pair.to != pair.thread:  # a corpus built with pairs = "all"
                 dropped["not_first_utterances"] += 1
@@ -180,20 +178,19 @@ class Log:
                 what = f"the pair {pair.id!r} does not name the post that it answers"
                 hint = "name the field (--map to=…), or add --same text to group equal texts"
                 raise InputError(what, hint=hint, where=str(self.file))
-            yield key, Answer(pair, is_long=not self.dialogues)
+            is_long = not self.dialogues or hash((pair.utterance, pair.response, pair.time)) in long
+            yield key, Answer(pair, is_long)
 
-    def find_long(self, beginnings: Set[Beginning]) -> set[Beginning]:
-        """Return which of these beginnings of dialogues are of long ones."""
-        found = set()
+    def _read_long(self) -> set[int]:
+        """Return how the long dialogues of the corpus begin: hashes of both texts and the reply's time."""
+        long = set()
         if self.dialogues:
             with self.progress("reading the dialogues", lines_ahead(self.dialogues, self.progress)) as step:
                 for dialogue in count_records(self.reading.read_beside([self.dialogues], kind="dialogues"), step):
-                    if len(dialogue.turns) >= max(2, self.selection.min_posts):
+                    if len(dialogue.turns) >= self.selection.min_posts:
                         first, second = dialogue.turns[:2]
-                        beginning = first.text, second.text, second.time
-                        if beginning in beginnings:
-                            found.add(beginning)
-        return found
+                        long.add(hash((first.text, second.text, second.time)))
+        return long
 
 
 def _find(folder: Path, kind: str) -> Path:
@@ -226,13 +223,6 @@ class Utterances:
             self.answers = {key: found for key, found in self.answers.items() if self.number(key) < self.limit}
             self.held = sum(map(len, self.answers.values()))
 
-    def mark_long(self, log: Log) -> None:
-        """Find out from the corpus's dialogues which replies begin a long one."""
-        several = {key: answers for key, answers in self.answers.items() if len(answers) > 1}
-        long = log.find_long({_beginning(answer.pair) for answers in several.values() for answer in answers})
-        for key, answers in several.items():
-            self.answers[key] = [Answer(answer.pair, _beginning(answer.pair) in long) for answer in answers]
-
     def items(self, dropped: Counter[str]) -> list[Item]:
         """Return the test samples that can be made, in random order; count the utterances that give none."""
         items = []
@@ -243,15 +233,14 @@ class Utterances:
         return items
 
 
-def _beginning(pair: Pair) -> Beginning:
-    return pair.utterance, pair.response, pair.time
-
-
 def make_item(key: str, answers: list[Answer], selection: UtteranceSelection, dropped: Counter[str]) -> Item | None:
     """Return the sample of one utterance; None if it has too few replies, which is counted.
 
     Replies that differ only in case, punctuation or white space are one; a reply that repeats the utterance is none.
     """
+    if not answers[0].pair.utterance.strip():
+        dropped["empty_utterances"] += 1
+        return None
     distinct: dict[str, Pair] = {}
     gold = ""
     for answer in sorted(answers, key=lambda answer: _reply_number(answer.pair, selection.seed)):
@@ -270,12 +259,21 @@ def make_item(key: str, answers: list[Answer], selection: UtteranceSelection, dr
     if selection.rest == "references":
         references += [Reference(pair.response, source="human") for pair in rest]
     id = gold_pair.to or f"text-{fingerprint(key)}"
-    dialogue = (gold_pair.to and gold_pair.thread) or id  # without `to`, a thread may be a whole forum
-    ids = {name for answer in answers if answer.pair.to for name in (answer.pair.to, answer.pair.thread)}
+    dialogue = (gold_pair.to and gold_pair.thread) or id
     sample = Sample(id, gold_pair.utterance, human.response, references, HUMAN, dialogue=dialogue)
     if selection.rest != "candidates":
         rest = []
-    return Item(sample, tuple(replace(pair, to=id) for pair in rest), frozenset(ids - {""}))
+    return Item(sample, tuple(replace(pair, to=id) for pair in rest), _find_ids(answers))
+
+
+def _find_ids(answers: list[Answer]) -> frozenset[str]:
+    """Return the ids of an utterance's posts, and of the threads that begin with it: others may be whole forums."""
+    ids = set[str]()
+    for pair, _ in answers:
+        ids.add(pair.to)
+        if pair.to == f"{pair.thread}/0":
+            ids.add(pair.thread)
+    return frozenset(ids - {""})
 
 
 def _reply_number(pair: Pair, seed: int) -> tuple[int, str]:

@@ -160,6 +160,8 @@ def _write_dialogues() -> None:
 def _write_logs() -> None:
     drawn = random.Random(1)
     write_rows("pairs.jsonl", ({"id": str(i), "utterance": _text(drawn), "response": _text(drawn)} for i in range(30)))
+    replies = ({"utterance": f"question {i % 4}", "response": f"reply {i}", "time": "2018-01-01"} for i in range(12))
+    write_rows("replies.jsonl", replies)
     write_posts(Path("posts.jsonl"), made_posts(60, users=5))
     Path("openings.txt").write_text("hi\thello\nhow are you\tfine\n")
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from interloq import Dialogue, InputError, Rating, Turn, write
-from interloq.rank.rank_file import rank_file, read_scored, read_system_scores
+from interloq.rank.rank_file import rank_file, read_system_scores
 from interloq.rank.rank_options import RankOptions
-from tests.made_dialogues import PARTNER_SET, made_dialogues, write_dialogues
+from interloq.rank.scored_dialogues import read_scored
+from tests.made_dialogues import made_dialogues, write_dialogues
 
 
 @pytest.fixture
@@ -20,11 +21,6 @@ def paths(folder: Path) -> list[str]:
 
 def _options(paths: list[str]) -> RankOptions:
     return RankOptions(dialogues=paths[1:2], n_bootstrap=20, lower_is_better=False)
-
-
-def test_scores_are_read_with_their_dialogues(paths: list[str]) -> None:
-    scored = read_scored(paths[:1], paths[1:2])
-    assert (len(scored.dialogues), len(scored.scores), scored.partner_set) == (24, 48, PARTNER_SET)
 
 
 def test_systems_are_ranked_and_agreement_is_told(paths: list[str], folder: Path) -> None:

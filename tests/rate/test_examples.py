@@ -129,7 +129,7 @@ def test_limits_draw_from_all_examples_and_keep_the_labels_even(tmp_path: Path) 
     all_examples = make(pairs, tmp_path / "all")
     limits = ExampleLimits(train_examples=41, dev_examples=10)
     limited = make(pairs, tmp_path / "limited", limits=limits)
-    for part, size in (("train", 40), ("dev", 10)):
+    for part, size in zip(PARTS, (40, 10), strict=True):
         positives, negatives = read(limited, part, 1), read(limited, part, 0)
         assert len(positives) == len(negatives) == size // 2
         assert as_sets(positives) < as_sets(read(all_examples, part, 1))
@@ -137,6 +137,12 @@ def test_limits_draw_from_all_examples_and_keep_the_labels_even(tmp_path: Path) 
         assert counts["positives"] + counts["positives_over_limit"] == all_examples.facts[part]["positives"]
     with pytest.raises(InputError, match="other settings"):
         make(pairs, tmp_path / "limited")
+
+
+@pytest.mark.parametrize("name", ["train_examples", "dev_examples"])
+def test_a_limit_of_one_example_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=rf"{name} must be 0 \(all\) or at least 2"):
+        ExampleLimits(**{name: 1})
 
 
 def test_a_limit_that_the_log_does_not_reach_changes_no_example(tmp_path: Path) -> None:

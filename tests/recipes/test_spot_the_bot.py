@@ -22,6 +22,11 @@ VOTES: dict[str, list[bool | None]] = {
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
+    return write_dialogues(tmp_path)
+
+
+def write_dialogues(folder: Path) -> Path:
+    """Nine dialogues of bots and three of people, with votes."""
     dialogues, annotations = [], []
     pairs = [("good", "fair"), ("good", "poor"), ("fair", "poor"), ("human", "human")]
     for first, second in pairs:
@@ -31,9 +36,9 @@ def data(tmp_path: Path) -> Path:
             votes = zip(VOTES[first], VOTES[second], strict=True)
             annotations += [{"convo_id": id, **_votes(*pair)} for pair in votes]
     for name, values in (("dialogues", dialogues), ("annotations", annotations)):
-        with gzip.open(tmp_path / f"spot_the_bot_convai2.{name}.jsonl.gz", "wt") as file:
+        with gzip.open(folder / f"spot_the_bot_convai2.{name}.jsonl.gz", "wt") as file:
             file.writelines(json.dumps(value) + "\n" for value in values)
-    return tmp_path
+    return folder
 
 
 def _dialogue(id: str, first: str, second: str, i: int) -> dict[str, Any]:

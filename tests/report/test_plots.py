@@ -179,6 +179,20 @@ def test_the_report_draws_survival(folder: Path) -> None:
         ReportOptions(samples=samples, survival=True)
 
 
+def test_the_report_draws_convergence(folder: Path) -> None:
+    dialogues, scores = made_dialogues({"low": 0.5, "high": 0.9})
+    made, talks, samples = write_dialogues(folder, dialogues, scores)[:3]
+    options = ReportOptions(samples=samples, dialogues=[talks], n_bootstrap=5, convergence=True)
+    report = report_file([made], "report.html", options)
+    points = report.page.rankings[0].convergence
+    assert "--convergence" in report.page.command
+    figure = parse((folder / "report.html").read_text()).one("div", cls="convergence").one("figure")
+    assert figure.one("b").text == "Would the ranking stay the same?"
+    assert [row[0] for row in numbers(figure)] == [str(point.dialogues) for point in points]
+    with pytest.raises(InputError, match="convergence needs dialogues"):
+        ReportOptions(samples=samples, convergence=True)
+
+
 FINITE = st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
 

@@ -17,8 +17,10 @@ from interloq.data.corpus.split import Split
 from interloq.data.records.jsonl import header, load
 from interloq.data.records.read_options import ReadOptions
 from interloq.records import Pair
+from interloq.reliability.own_candidates import SameQuery
 from interloq.retrieve import testset
 from interloq.retrieve.corpus_pairs import PairOptions, pairs_file
+from interloq.retrieve.extend import SearchTally, usable_replies
 from interloq.retrieve.leaks import normalise_text
 from interloq.retrieve.testset import HUMAN, UtteranceSelection, write_testset
 
@@ -130,6 +132,24 @@ def test_pairs_without_posts_are_grouped_by_text(folder: Path) -> None:
     assert len(samples()) == 2
     assert all(sample.id.startswith("text-") and sample.dialogue == sample.id for sample in samples())
     assert Path("testset/excluded.txt").read_text() == "", "a forum is not excluded as a whole"
+
+
+def test_forums_are_not_excluded_as_a_whole_and_empty_utterances_are_dropped(folder: Path) -> None:
+    log = [
+        Pair(f"r{i}", f"question {i // 2}" if i < 8 else " ", f"reply {i}", f"q{i // 2}", "forum") for i in range(10)
+    ]
+    assert made(log)["dropped"] == {"empty_utterances": 1}
+    assert Path("testset/excluded.txt").read_text().split() == ["q0", "q1", "q2", "q3"]
+    assert {sample.dialogue for sample in samples()} == {"forum"}
+
+
+def test_candidates_are_replies_to_the_same_query_for_reliability(folder: Path) -> None:
+    made(pairs(6))
+    tested, rest = samples(), load("testset/candidates.jsonl", kind="pairs")
+    for sample, hits in zip(tested, SameQuery(rest).find(tested), strict=True):
+        usable = usable_replies(sample, hits, k=100, tally=SearchTally())
+        assert {reply.text for reply in usable} == {pair.response for pair in rest if pair.to == sample.id}
+        assert len(usable) == 2
 
 
 def talk(id: str, *texts: str, day: int = 1) -> Dialogue:

@@ -43,6 +43,7 @@ EXAMPLES = """\
   interloq play run --scheme self-play --target mine=eliza -o dialogues.jsonl
   interloq play partners --partner echo=echo --partner eliza=eliza --openings embedded:en -o partners.json
   interloq play run --scheme bipartite --target "mine=hf(model='my-model')" --partners partners.json -o dialogues.jsonl
+  interloq play run --target mine=eliza --partners en-v1 -o dialogues.jsonl
   interloq play samples dialogues.jsonl -o samples.jsonl"""
 PATIENCE = 1_800.0
 _NAMED = re.compile(r"([^=(]+)=(.*)", re.DOTALL)

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     from interloq.agree.dialogue_scores import dialogue_scores, metrics_of
     from interloq.metrics.metric_names import find
     from interloq.rank.audit import cheating, influence
-    from interloq.rank.rank_file import read_scored
+    from interloq.rank.scored_dialogues import read_scored
 
     options = make_options(AuditOptions, args)
     with reading(args) as read_options:

@@ -116,15 +116,18 @@ class Endpoint(Bot, name="endpoint"):
         """Send requests within the limits of spending, and count what they cost."""
         from interloq.servers.chat_server import ChatAnswer, RequestFailed, make_call, read_answer
 
-        spent = current()
+        spent, uncounted = current(), list[InputError]()
 
         def record_call(answer: ChatAnswer | RequestFailed, seconds: float) -> None:
             try:
                 spent.add(replace(make_call(self.url, self.model, answer, self.price), seconds=seconds))
-            except InputError as error:  # ends the run: no single dialogue is the cause
-                raise SpecError(str(error)) from error
+            except InputError as error:
+                uncounted.append(error)  # raised when all requests have ended, so that none is broken off
 
-        return self.ask(bodies, read_answer, spent.start_call, record_call)
+        answers = self.ask(bodies, read_answer, spent.start_call, record_call)
+        if uncounted:  # it ends the run: no single dialogue is the cause
+            raise SpecError(str(uncounted[0])) from uncounted[0]
+        return answers
 
     def ask(
         self,

@@ -190,17 +190,20 @@ def _select(
         raise InputError(
             "no turn was judged by the person addressed", hint=f"dropped: {reasons}", where=str(source.path)
         )
-    most = max(map(len, conversations_by_user(judged).values()), default=0)
+    conversations = conversations_by_user(judged)
     parts = select_parts(judged, selection, dropped)
-    if not any(parts.values()):
-        where = " in train" if selection.counts_training() else ""
-        hint = f"the most active user has {most} in all; lower min_conversations (--min-conversations)"
-        raise InputError(
-            f"no user has {count(selection.min_conversations, 'conversation')}{where}",
-            hint=hint,
-            where=str(source.path),
-        )
-    return parts
+    if any(parts.values()):
+        return parts
+    if dropped["users_with_few_conversations"] < len(conversations):
+        reasons = ", ".join(f"{name} {n:,}" for name, n in (+dropped).items())
+        raise InputError("no judged turn fits a part", hint=f"dropped: {reasons}", where=str(source.path))
+    most = max(map(len, conversations.values()), default=0)
+    where = " in train" if selection.counts_training() else ""
+    raise InputError(
+        f"no user has {count(selection.min_conversations, 'conversation')}{where}",
+        hint=f"the most active user has {most} in all; lower min_conversations (--min-conversations)",
+        where=str(source.path),
+    )
 
 
 def _select_profiles(source: SampleSource, users: Collection[str]) -> dict[str, str]:

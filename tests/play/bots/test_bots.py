@@ -195,3 +195,24 @@ def test_an_index_signs_its_size_not_its_place(index: str, folder: Path) -> None
     assert retrieval(index="moved").signature() == before
     create_index("moved", "bm25").add([Pair("7", "more", "and more")], source="others")
     assert retrieval(index="moved").signature() != before
+
+
+def test_a_small_log_is_indexed_by_the_bot(folder: Path) -> None:
+    pytest.importorskip("numba")
+    pairs = [Pair("1", "how was the food ?", "very good ."), Pair("2", "how was the song ?", "too loud .")]
+    jsonl.write(folder / "pairs.jsonl", pairs, kind="pairs")
+    jsonl.write(folder / "char.jsonl", pairs, kind="pairs", retriever="bm25(tokenizer='char')")
+    plain, char = (create(f"retrieval(index='{name}.jsonl')", kind="bot") for name in ("pairs", "char"))
+    for bot in (plain, char):
+        assert said(bot, dialogue("what about the food ?")) == {"very good ."}
+    parts = dict(char.signature().parts)
+    assert parts["retriever"].startswith("bm25(")
+    assert "tokenizer='char" in parts["retriever"]
+    assert parts["pairs"] == "2"
+    assert "13a" in dict(plain.signature().parts)["retriever"]
+    assert said(create("retrieval(index='pairs.jsonl',k=2)", kind="bot"), dialogue("how was the")) == {
+        "very good .",
+        "too loud .",
+    }
+    with pytest.raises(InputError, match=r"no index 'missing\.jsonl'"):
+        create("retrieval(index='missing.jsonl')", kind="bot").signature()

@@ -74,6 +74,11 @@ def test_parts_without_samples_have_no_file(dialogues: Path, tmp_path: Path) -> 
 def test_sources_and_outputs_that_do_not_fit_are_refused(dialogues: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no user has 30 conversations in train; the most active user has 20 in all"):
         continuity_file(SampleSource(dialogues), tmp_path / "out", SampleSelection())
+    write(tmp_path / "crossing.jsonl", [talk("long", ["ann", "bob"] * 2, pause=10**6)], kind="dialogues")
+    crossing = SampleSource(tmp_path / "crossing.jsonl")
+    dates = SampleSelection(min_conversations=0, dev_from="1970-01-02", test_from="1970-01-03")
+    with pytest.raises(InputError, match="no judged turn fits a part; dropped: turns_crossing_parts 3"):
+        continuity_file(crossing, tmp_path / "out", dates)
     assert not (tmp_path / "out").exists()
     (tmp_path / "p.json").write_text('{"profiles": {"ann": "I cook."}, "users": "kept"}')
     with pytest.raises(InputError, match="no profile belongs to a user of the samples"):
