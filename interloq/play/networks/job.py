@@ -32,7 +32,7 @@ from interloq.learn.store import save_model
 from interloq.models.batches import make_batches
 from interloq.play.networks.model import KIND, LONGEST, PIECES, make_network
 from interloq.play.networks.network import END, SEPARATOR, ReplyNetwork, Targets, arrange_targets, draw_noise
-from interloq.play.networks.reply_log import ReplyLog
+from interloq.play.networks.reply_log import ReplyLog, describe_empty_log
 from interloq.play.networks.settings import BotNetwork, BotReading, BotSources
 from interloq.play.networks.words import count_words, find_language
 from interloq.records import Pair
@@ -261,19 +261,12 @@ class BotJob(Job[ReplyTask]):
         with run.progress("reading texts for the tokenizer", None) as step:
             first = next(pairs, None)
             if first is None:
-                raise InputError(
-                    self._describe_empty_log(),
-                    hint="use dialogues of two speakers, pairs, or samples with a context",
-                )
+                hint = "use dialogues of two speakers, pairs, or samples with a context"
+                raise InputError(describe_empty_log(self.log) or "no text in the log has a reply", hint=hint)
             train_pieces(chain([first], pairs), path, vocabulary=self.reading.vocabulary, step=step)
         size = Pieces(path).size
         if size < self.reading.vocabulary:
             run.report(f"these texts yield a tokenizer of only {count(size, 'piece')}")
-
-    def _describe_empty_log(self) -> str:
-        if self.log is not None and self.log.one_sided:
-            return f"in {self.log.one_sided:,} dialogues only one speaker has a turn, so nobody replies"
-        return "no text in the log has a reply"
 
     def _read_log(self, folder: Path) -> Iterable[Exchange]:
         if self.log is None:

@@ -66,3 +66,10 @@ def context_texts(turns: Sequence[Turn], most: int) -> list[str]:
     """Return the last texts of a dialogue that a bot answers: one text per change of roles."""
     named = [Turn(turn.text, role) for turn, role in zip(turns, roles(turns), strict=True)]
     return [turn.text for turn in join_turns(named)[-most:]]
+
+
+def describe_empty_log(log: ReplyLog | None) -> str:
+    """Return why a log has no exchanges, for an error message; empty if nothing is known."""
+    if log is not None and log.one_sided:
+        return f"in {log.one_sided:,} dialogues only one speaker has a turn, so nobody replies"
+    return ""
