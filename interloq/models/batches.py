@@ -27,20 +27,28 @@ def number_distinct(items: Sequence[Any], *, sort: bool = False) -> tuple[list[A
 
 
 def make_batches(
-    lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator | None, padded: bool = True
+    lengths: Ints,
+    *,
+    size: int,
+    tokens: int,
+    rng: np.random.Generator | None,
+    padded: bool = True,
+    keys: NDArray[Any] | None = None,
 ) -> list[Ints]:
     """Split examples into batches of at most `size` examples and at most `tokens` tokens, padding included.
 
-    With `rng`, examples and batches are in random order; without it, everything is sorted by length. If they may not be
-    padded, only examples of equal length share a batch.
+    With `rng`, examples and batches are in random order; without it, everything is sorted by length, or by `keys`:
+    neighbours in their order share a batch. If they may not be padded, only examples of equal length share a batch.
     """
+    if keys is None:
+        keys = lengths
     order, pool = np.arange(len(lengths)), max(1, len(lengths))
     if rng is not None:
         order, pool = rng.permutation(len(lengths)), size * POOL
     batches: list[Ints] = []
     for start in range(0, len(order), pool):
         part = order[start : start + pool]
-        part = part[np.argsort(lengths[part], kind="stable")]
+        part = part[np.argsort(keys[part], kind="stable")]
         for batch in _cut(part, lengths[part], size, tokens):
             batches += [batch] if padded else np.split(batch, np.flatnonzero(np.diff(lengths[batch])) + 1)
     if rng is None:
@@ -49,10 +57,10 @@ def make_batches(
 
 
 def _cut(examples: Ints, lengths: Ints, size: int, tokens: int) -> list[Ints]:
-    """Cut examples sorted by length into batches; the last example of a batch is its longest."""
+    """Cut sorted examples into batches."""
     batches, start = [], 0
     while start < len(examples):
-        ahead = lengths[start : start + size]
+        ahead = np.maximum.accumulate(lengths[start : start + size])
         fits = ahead * np.arange(1, len(ahead) + 1) <= tokens
         n = len(ahead)
         if not fits.all():

@@ -50,6 +50,7 @@ from interloq.scorers.relevance.stretches import Stretches, context_lengths, joi
 from interloq.signature import file_fingerprint
 
 EXAMPLES = "examples"
+BUCKET = 8  # tokens by which contexts of one batch may differ before replies count
 VANISHED = 0.1  # nats of KL per reply below which the latent variable is ignored
 DIVERGED = 0.5  # KL as a share of the bound above which the latent variable costs more than the reply
 
@@ -73,7 +74,12 @@ class ReplyTask:
     def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
         source, target = self.lengths(part)
         rng = np.random.default_rng([self.settings.seed, epoch]) if part == "train" else None
-        batches = make_batches(source + target, size=self.settings.batch, tokens=self.settings.tokens, rng=rng)
+        # contexts of about the same length, then replies, up and down by turns: neighbours are alike in both
+        bucket = -(-source // BUCKET)
+        width = self.reading.reply + 2
+        keys = bucket * width + np.where(bucket % 2, target, width - 1 - target)
+        sizes = {"size": self.settings.batch, "tokens": self.settings.tokens}
+        batches = make_batches(bucket * BUCKET + target, **sizes, rng=rng, keys=keys)
         if part == "dev":
             return batches
         self._progress = np.zeros(len(source))
@@ -243,6 +249,10 @@ class BotJob(Job[ReplyTask]):
                 write_atomically(path, Path(self.tokenizer).read_bytes())
             else:
                 self._train_pieces(path, run)
+        elif self.tokenizer and file_fingerprint(path) != file_fingerprint(Path(self.tokenizer)):
+            raise InputError(
+                "the examples were made with another tokenizer", hint="omit --tokenizer, or choose another folder"
+            )
         return Pieces(path, longest=LONGEST)
 
     def _train_pieces(self, path: Path, run: Run) -> None:

@@ -62,7 +62,7 @@ class BotNetwork(Component):
     annealing: float = option(2.0, "epochs in which the weight of vhred's KL term rises from 0 to 1", least=0)
     word_dropout: float = option(0.25, "share of the reply's tokens that vhred's decoder does not see", least=0, most=1)
     dropout: float = option(0.1, "dropout", least=0, most=0.99)
-    tokens: int = option(16_384, "maximum tokens per batch, padding included", above=0)
+    tokens: int = option(16_384, "tokens per batch, padding included; a batch may exceed it by a few", above=0)
     batch: int = option(1_024, "maximum exchanges per batch", above=0)
     reverse: bool = option(False, "learn p(last turn | reply) instead, to re-rank replies by mutual information")
     seed: int = limited(0, least=0)

@@ -169,7 +169,7 @@ class VhredNetwork(ReplyNetwork):
         weight = 1.0
         if self.training and self.annealing:
             weight = min(1.0, targets.progress / self.annealing)
-        return losses.tokens + weight * losses.kl
+        return torch.add(losses.tokens, losses.kl, alpha=weight)
 
     def _encode_turns(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return a vector per turn: the last states of both directions."""

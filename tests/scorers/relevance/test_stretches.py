@@ -23,7 +23,7 @@ def make_exchanges() -> Exchanges:
 def test_turns_are_joined_by_separators_and_cut_at_the_front() -> None:
     stored, every = make_exchanges(), np.arange(3)
     whole = join_contexts(stored, every, END, 99)
-    assert [whole[i].tolist() for i in every] == [[10, 11], [20, END, 30, 31, 32], [30, 31, 32, END, 10, 11]]
+    assert [whole[i].tolist() for i in range(3)] == [[10, 11], [20, END, 30, 31, 32], [30, 31, 32, END, 10, 11]]
     assert whole.lengths.tolist() == context_lengths(stored, CONTEXTS).tolist() == [2, 5, 6]
     cut = join_contexts(stored, np.array([2, 0]), END, 4)
     assert [cut[i].tolist() for i in range(2)] == [[32, END, 10, 11], [10, 11]]
