@@ -78,8 +78,9 @@ class ReplyTask:
         bucket = -(-source // BUCKET)
         width = self.reading.reply + 2
         keys = bucket * width + np.where(bucket % 2, target, width - 1 - target)
-        sizes = {"size": self.settings.batch, "tokens": self.settings.tokens}
-        batches = make_batches(bucket * BUCKET + target, **sizes, rng=rng, keys=keys)
+        batches = make_batches(
+            bucket * BUCKET + target, size=self.settings.batch, tokens=self.settings.tokens, rng=rng, keys=keys
+        )
         if part == "dev":
             return batches
         self._progress = np.zeros(len(source))
@@ -249,6 +250,10 @@ class BotJob(Job[ReplyTask]):
                 write_atomically(path, Path(self.tokenizer).read_bytes())
             else:
                 self._train_pieces(path, run)
+        elif self.tokenizer and file_fingerprint(path) != file_fingerprint(Path(self.tokenizer)):
+            raise InputError(
+                "the examples were made with another tokenizer", hint="omit --tokenizer, or choose another folder"
+            )
         return Pieces(path, longest=LONGEST)
 
     def _train_pieces(self, path: Path, run: Run) -> None:

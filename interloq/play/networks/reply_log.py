@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from interloq.data.text.texts import kind_of
 from interloq.records import Dialogue, Pair, Sample, Turn
@@ -69,8 +68,8 @@ def context_texts(turns: Sequence[Turn], most: int) -> list[str]:
     return [turn.text for turn in join_turns(named)[-most:]]
 
 
-def describe_empty_log(log: Any) -> str:
+def describe_empty_log(log: ReplyLog | None) -> str:
     """Return why a log has no exchanges, for an error message; empty if nothing is known."""
-    if getattr(log, "one_sided", 0):
+    if log is not None and log.one_sided:
         return f"in {log.one_sided:,} dialogues only one speaker has a turn, so nobody replies"
     return ""

@@ -163,6 +163,10 @@ def test_kept_examples_serve_other_kinds(tmp_path: Path, monkeypatch: pytest.Mon
     assert ReplyModel.load("two", device="cpu").settings.kind == "conv"
     assert main(["train", "bot", "-o", "three", "--examples", "kept", *TINY, "--turns", "2"]) == 2
     assert "the examples have reading" in capsys.readouterr().err
+    write_log(Path("other.jsonl"), n=30, seed=1)
+    assert main(["train", "tokenizer", "other.jsonl", "-o", "other.model", "--vocabulary", "28"]) == 0
+    assert main(["train", "bot", "-o", "three", "--examples", "kept", *TINY, "--tokenizer", "other.model"]) == 2
+    assert "made with another tokenizer" in capsys.readouterr().err
     assert main(["train", "bot", "-o", "four", *TINY]) == 2
     assert "nothing to train on" in capsys.readouterr().err
 
