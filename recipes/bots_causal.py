@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from interloq import Dialogue, InterloqError, Turn
+from interloq import Dialogue, InputError, InterloqError, Turn
 from interloq.data.records.jsonl import read, write
 from interloq.learn.settings import LowRank
 from interloq.records import Pair
@@ -86,6 +86,8 @@ def unpack(work: Path) -> Path:
     """Return the folder of the logs, unpacked first if it is not there."""
     folder = work / "en"
     if not (folder / LOG).exists():
+        if not (work / PACKED).exists():
+            raise InputError(f"no {PACKED} in {work}", hint="run the stage prepare first")
         with tarfile.open(work / PACKED) as archive:
             archive.extractall(work, filter="data")
     return folder

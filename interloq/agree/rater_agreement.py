@@ -51,6 +51,11 @@ class _RatedReference:
         new = [vote for vote in votes if vote not in self.sample.ratings]
         return replace(self, sample=replace(self.sample, ratings=(*self.sample.ratings, *new)))
 
+    def rated_by(self, name: str) -> _RatedReference | None:
+        """Return the point with the ratings of one person; None if there are none."""
+        own = [rating for rating in self.sample.ratings if rating.rater == name]
+        return replace(self, sample=replace(self.sample, ratings=tuple(own))) if own else None
+
 
 def compare_with_people(
     samples: str | Path, rater: Rater, ratings: str | Path, options: RaterAgreementOptions
@@ -79,7 +84,7 @@ def compare_with_people(
             hint="an item of the ratings is <sample id>/<index of the reference, from 0>",
             where=str(ratings),
         )
-    table = _correlate(chosen, [point.sample for point in chosen], options)
+    table = _correlate(chosen, options)
     contexts = len({point.sample.dialogue for point in chosen})
     people = _correlate_people(chosen, options)
     return RaterAgreement(table, people, contexts, len(unrated - points.keys() - unjudged), defaults)
@@ -92,10 +97,11 @@ def _choose(points: list[_RatedReference]) -> list[_RatedReference]:
     return [point for point in points if not point.is_gold]
 
 
-def _correlate(
-    points: Iterable[_RatedReference], samples: Iterable[Sample], options: RaterAgreementOptions
-) -> MetaTable:
-    scores = [Score(point.sample.id, WEIGHT, point.weight) for point in points]
+def _correlate(points: Iterable[_RatedReference], options: RaterAgreementOptions) -> MetaTable:
+    samples, scores = [], []
+    for point in points:
+        samples.append(point.sample)
+        scores.append(Score(point.sample.id, WEIGHT, point.weight))
     return meta_evaluate(
         scores, samples, aspect=options.aspect, coefficients=COEFFICIENTS, n_bootstrap=options.n_bootstrap,
         seed=options.seed, compare=False,
@@ -106,18 +112,10 @@ def _correlate_people(
     points: list[_RatedReference], options: RaterAgreementOptions
 ) -> dict[str, Mapping[str, Estimate]]:
     """Return the correlations with each named person who rated at least three of the references."""
-    rated: dict[str, list[tuple[_RatedReference, Rating]]] = {}
-    for point in points:
-        for rating in point.sample.ratings:
-            if rating.rater:
-                rated.setdefault(rating.rater, []).append((point, rating))
+    names = {rating.rater for point in points for rating in point.sample.ratings}
     people = {}
-    for person, own in sorted(rated.items()):
-        by_id: dict[str, Sample] = {}
-        for point, rating in own:
-            earlier = by_id.get(point.sample.id, replace(point.sample, ratings=()))
-            by_id[point.sample.id] = replace(earlier, ratings=(*earlier.ratings, rating))
-        if len(by_id) > 2:
-            table = _correlate([point for point in points if point.sample.id in by_id], by_id.values(), options)
-            people[person] = table.rows[0].with_mean
+    for name in sorted(names - {""}):
+        own = [rated for point in points if (rated := point.rated_by(name))]
+        if len(own) > 2:
+            people[name] = _correlate(own, options).rows[0].with_mean
     return people

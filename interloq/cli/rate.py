@@ -81,6 +81,10 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _check_comparable(args: argparse.Namespace) -> None:
+    """Refuse what could not be compared before anything is rated, which may take hours."""
+    from interloq.rate.human import read_votes
+
+    read_votes(args.compare, args.aspect)
     if args.output == "-" or args.best is not None or not args.weigh:
         raise InputError("--compare needs all weights in a file", hint="name one with -o, without --best, --no-weights")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from interloq.cli.shared import arguments
-from interloq.cli.shared.output import confirm_removal, mark_incomplete, reading
+from interloq.cli.shared.output import add_limits, confirm_removal, limit_spending, mark_incomplete, reading
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.options import flags_of
 from interloq.terminal.console import print_json, print_line, print_stderr
@@ -99,6 +99,7 @@ def _add_add(parser: argparse.ArgumentParser) -> None:
     )
     arguments.add_options(parser, TaskOptions)
     arguments.add_options(parser, TaskFileOptions)
+    add_limits(parser)
     arguments.add_map(parser)
     arguments.add_common(parser)
 
@@ -172,7 +173,7 @@ def _add(args: argparse.Namespace) -> None:
 
     settings = task_settings(arguments.make_options(TaskOptions, args), args.file)
     options = arguments.make_options(TaskFileOptions, args)
-    with reading(args) as read_options:
+    with reading(args) as read_options, limit_spending(args):
         facts = add_to_study(args.study, args.file, settings, options, reading=read_options)
     if "warning" in facts:
         print_stderr(f"warning: {facts['warning']}")

@@ -204,10 +204,11 @@ def _describe_best(folder: Path) -> str:
     by_metric = ", ".join(f"{best[label]} by {label}" for label in (JUDGE_LABEL, ONE, UNRATED, WITH_PARROT, VBLEU))
     return (
         f"Highest mean score: {by_metric}.\n"
-        "If all references count alike, the utterance among them makes copying it the best reply: the report starts\n"
-        "with the wrong verdict that follows. A rater rejects the utterance, and parrot=False leaves it out. Whether\n"
-        "replies from the log help is in the table of differences: one that is not significant may be chance. The\n"
-        "network under the judge, which is also the rater, learned from this log too, which favours both here.\n"
+        "If all references count alike, copying the utterance, which is one of them, looks like the best reply: the\n"
+        "first verdict of the report is wrong for this reason. A rater rejects the utterance, and parrot=False leaves\n"
+        "it out. Whether replies from the log help is in the table of differences between metrics: one that is not\n"
+        "significant may be chance. The judge, which is also the rater, learned from this log too, so its results\n"
+        "here are better than on other replies.\n"
         "The log and these replies are real; the samples of the first steps and of the reference sets are not."
     )
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from interloq.data.files.opening import reading_saved
+from interloq.learn.low_rank import merge
 from interloq.learn.ready import scorer_folder
 from interloq.learn.start import files_of, load_trained_network, weights_of
 from interloq.learn.store import check_temperature, foreign, load_model
+from interloq.models.cpu_linear import Precision, check_precision, speed_up
 from interloq.models.cross_encoder import TOKENS, CrossEncoder
 from interloq.models.pretrained import Subwords
 from interloq.models.processes import pick_device
@@ -19,7 +21,7 @@ from interloq.signature import fingerprint
 
 
 class CrossEncoderScorer:
-    """The network with its tokenizer and facts. It computes in float32: batching changes a score by less than 1e-5."""
+    """The network with its tokenizer and facts. In float32, batching changes a score by less than 1e-5."""
 
     kind: ClassVar[str]
 
@@ -27,10 +29,12 @@ class CrossEncoderScorer:
         self.device = pick_device(device)
         self.network = network.to(self.device).eval()
         self.subwords, self.facts, self.tokens = subwords, facts, TOKENS[self.device.type]
+        self.padded = True
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """Load a scorer from its folder, or the packaged one of this name."""
+    def load(cls, folder: str | Path, *, device: str = "auto", precision: Precision = "float32") -> Self:
+        """Load a scorer from its folder, or the packaged one of this name; see cpu_linear.py for `precision`."""
+        check_precision(precision, pick_device(device))
         folder = scorer_folder(folder, cls.kind)
         facts, tensors = load_model(folder, kind=cls.kind)
         with reading_saved(folder):
@@ -38,8 +42,12 @@ class CrossEncoderScorer:
             if subwords.signature() != facts["subwords"]:
                 raise foreign("the tokenizer", folder, "scorer")
             check_temperature(facts)
-        network = load_trained_network(folder, facts, tensors, outputs=1)
-        return cls(network, subwords, facts, device)
+        network = load_trained_network(folder, facts, tensors, outputs=1, merged=False)
+        scorer = cls(network, subwords, facts, device)
+        speed_up(scorer.network.encoder, precision)
+        merge(scorer.network)  # what is left, such as all layers on a GPU
+        scorer.padded = precision == "float32"  # sums over padding differ in the last digit, which may round otherwise
+        return scorer
 
     @staticmethod
     @abstractmethod

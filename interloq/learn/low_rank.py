@@ -20,6 +20,7 @@ from torch.nn.utils import parametrize
 from interloq.errors import InputError
 from interloq.learn.settings import LowRank
 from interloq.learn.store import check_shapes
+from interloq.models.cpu_linear import find_stored_weights, release_pages
 
 if TYPE_CHECKING:  # every training imports this module, and trainings of our own networks need no transformers
     from interloq.models.cross_encoder import CrossEncoder
@@ -71,7 +72,9 @@ def merge(network: CrossEncoder) -> None:
     with torch.no_grad():
         for _, layer in _layers(network):
             if parametrize.is_parametrized(layer, "weight"):
+                pretrained = find_stored_weights(layer)
                 parametrize.remove_parametrizations(layer, "weight", leave_parametrized=True)
+                release_pages(pretrained)
     network.requires_grad_(True)
 
 
@@ -90,15 +93,14 @@ def round_as_stored(network: torch.nn.Module) -> None:
                 parameter.copy_(parameter.to(STORED))
 
 
-def add_stored(network: CrossEncoder, settings: LowRank, tensors: Mapping[str, torch.Tensor], where: Path) -> None:
-    """Add stored updates to the network they were trained for, and load the head stored with them."""
+def attach_stored(network: CrossEncoder, settings: LowRank, tensors: Mapping[str, torch.Tensor], where: Path) -> None:
+    """Attach stored updates to the network they were trained for, and load the head stored with them."""
     attach(network, settings, seed=0)
     own = dict(_find_trained_parameters(network))
     check_shapes(own, tensors, where)
     with torch.no_grad():
         for name, parameter in own.items():
             parameter.copy_(tensors[name])
-    merge(network)
 
 
 def has_updates(network: torch.nn.Module) -> bool:

@@ -22,7 +22,7 @@ import torch
 from interloq.data.files.durable import write_atomically
 from interloq.data.files.opening import read_json, reading_saved
 from interloq.errors import InputError, MissingDependencyError
-from interloq.learn.low_rank import add_stored
+from interloq.learn.low_rank import attach_stored, merge
 from interloq.learn.ready import (
     MODELS,
     PACKAGED,
@@ -142,16 +142,21 @@ def files_of(folder: Path, facts: Facts) -> Path:
 
 
 def load_trained_network(
-    folder: Path, facts: Facts, tensors: Mapping[str, torch.Tensor], *, outputs: int
+    folder: Path, facts: Facts, tensors: Mapping[str, torch.Tensor], *, outputs: int, merged: bool = True
 ) -> CrossEncoder:
-    """Return the network of a trained scorer, from its own weights or from its base and the updates."""
+    """Return the network of a trained scorer, from its own weights or from its base and the updates.
+
+    If `merged` is False, the caller must add the updates to the weights.
+    """
     base = _base(folder, facts)
     if base is None:
         whole: CrossEncoder = restore_network(lambda: CrossEncoder.empty(folder, outputs), tensors, folder)
         return whole
     network = base.network(outputs, seed=0)
     with reading_saved(folder):
-        add_stored(network, _settings(facts), tensors, folder)
+        attach_stored(network, _settings(facts), tensors, folder)
+    if merged:
+        merge(network)
     return network
 
 

@@ -63,6 +63,9 @@ class ContextReply(NetworkMetric):
         return score_rows(scores)
 
 
+TRAINED_BY = {"judge": "interloq train judge rated.jsonl --scorer relevance -o judge"}
+
+
 def knows_language(metric: Metric, sample: Sample, *, trainable: bool = True) -> str | None:
     """Return why a reply is unscored if it is certainly in a language that the metric's network does not know, or None.
 
@@ -76,7 +79,8 @@ def knows_language(metric: Metric, sample: Sample, *, trainable: bool = True) ->
     reason = f"reply in {language_name(language)}, and {name}'s network knows {LANGUAGE} only"
     if not trainable:
         return reason
-    return f"{reason}; train your own: interloq train {name}, see docs/metrics/relevance.md#japanese-and-chinese"
+    command = TRAINED_BY.get(name, f"interloq train {name} log.jsonl --encoder encoder -o {name}")
+    return f"{reason}; train your own: {command}, see docs/metrics/relevance.md#japanese-and-chinese"
 
 
 def needs_context(sample: Sample) -> str | None:

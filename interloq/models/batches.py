@@ -27,12 +27,18 @@ def number_distinct(items: Sequence[Any], *, sort: bool = False) -> tuple[list[A
 
 
 def make_batches(
-    lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator | None, keys: NDArray[Any] | None = None
+    lengths: Ints,
+    *,
+    size: int,
+    tokens: int,
+    rng: np.random.Generator | None,
+    padded: bool = True,
+    keys: NDArray[Any] | None = None,
 ) -> list[Ints]:
     """Split examples into batches of at most `size` examples and at most `tokens` tokens, padding included.
 
     With `rng`, examples and batches are in random order; without it, everything is sorted by length, or by `keys`:
-    neighbours in their order share a batch.
+    neighbours in their order share a batch. If they may not be padded, only examples of equal length share a batch.
     """
     if keys is None:
         keys = lengths
@@ -43,7 +49,8 @@ def make_batches(
     for start in range(0, len(order), pool):
         part = order[start : start + pool]
         part = part[np.argsort(keys[part], kind="stable")]
-        batches += _cut(part, lengths[part], size, tokens)
+        for batch in _cut(part, lengths[part], size, tokens):
+            batches += [batch] if padded else np.split(batch, np.flatnonzero(np.diff(lengths[batch])) + 1)
     if rng is None:
         return batches
     return [batches[i] for i in rng.permutation(len(batches))]

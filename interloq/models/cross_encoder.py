@@ -152,12 +152,21 @@ def _is_causal(config: Any) -> bool:
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]
 def row_outputs(
-    reader: Reader, read: Sequence[tuple[NDArray[Any], ...]], subwords: Subwords, network: Network, width: int
+    reader: Reader,
+    read: Sequence[tuple[NDArray[Any], ...]],
+    subwords: Subwords,
+    network: Network,
+    width: int,
+    *,
+    padded: bool = True,
 ) -> Floats:
-    """Return the outputs [rows, width] of a network on the reader's device; a row is the tokens of its texts."""
+    """Return the outputs [rows, width] of a network on the reader's device; a row is the tokens of its texts.
+
+    If rows may not be padded, only rows of equal length share a batch.
+    """
     lengths = np.array([sum(map(len, row)) for row in read], dtype=np.int64)
     outputs = np.zeros((len(read), width))
-    for chosen in make_batches(lengths, size=BATCH, tokens=reader.tokens, rng=None):
+    for chosen in make_batches(lengths, size=BATCH, tokens=reader.tokens, rng=None, padded=padded):
         batch = rows([read[i] for i in chosen], subwords)
         outputs[chosen] = _outputs(reader, batch, network).double().cpu().numpy()
     return outputs

@@ -29,6 +29,7 @@ from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models import pretrained
 from interloq.models.batches import make_batches, number_distinct
+from interloq.models.cpu_linear import speed_up
 from interloq.models.memory import read_in_parts
 from interloq.models.packing import count_positions
 from interloq.models.processes import pick_device
@@ -94,6 +95,7 @@ class Encoder:
         self._behaviour = probe(model, self.layer, self._pad, str(self.folder))
         pretrained.check_fit(self._tokenizer.vocab_size, model, self.folder)
         self._model = model.to(self.device, self.precision)
+        speed_up(self._model)
         self._cache = VectorCache.find(cache)
 
     def encode(self, texts: Sequence[str]) -> Iterator[Encoded]:
@@ -197,11 +199,8 @@ class Encoder:
 
     def _parts(self, lengths: Ints) -> Iterator[Ints]:
         """Yield the texts of each batch: of similar length, or equal length if padding would change their vectors."""
-        for part in make_batches(lengths, size=TEXTS, tokens=self.tokens, rng=None):
-            if self._behaviour.padding_is_safe:
-                yield part
-            else:
-                yield from np.split(part, np.flatnonzero(np.diff(lengths[part])) + 1)
+        padded = self._behaviour.padding_is_safe
+        yield from make_batches(lengths, size=TEXTS, tokens=self.tokens, rng=None, padded=padded)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _batch(self, places: Ints, numbered: Texts) -> Encoded:

@@ -18,6 +18,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, Literal
 
+import safetensors
 import torch
 import transformers
 
@@ -26,6 +27,7 @@ from interloq.data.files.folders import find_matching
 from interloq.data.files.opening import read_json
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError, InterloqError, short_repr
+from interloq.models.cpu_linear import release_pages
 from interloq.models.smollm2 import SMOLLM2, smollm2_folder
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.trust import HUB
@@ -173,12 +175,26 @@ def load_partly(folder: Path, kind: Any, *, hint: str) -> tuple[Any, list[str]]:
             network, loading_info = _load(kind, folder, options, hint)
     finally:
         transformers.logging.set_verbosity(verbosity)
-    for name, tensor in network.state_dict().items():
-        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise InputError(
-                f"weights {name!r} contain NaN or infinity", hint="download the model again", where=str(folder)
-            )
+    _check_finite(folder)
     return network, sorted(loading_info["missing_keys"])
+
+
+def _has_only_numbers(tensor: torch.Tensor) -> bool:
+    """Return whether there is no NaN or infinity; unlike with `isfinite`, without copies of the tensor."""
+    return bool(torch.isfinite(torch.stack(tensor.aminmax())).all())
+
+
+def _check_finite(folder: Path) -> None:
+    """Refuse weights with NaN or infinity. The files are read apart from the network, to leave none in memory."""
+    for path in find_matching(folder, "*.safetensors"):
+        with safetensors.safe_open(path, "pt") as file:
+            for name in file.keys():  # noqa: SIM118 - not a dict
+                tensor = file.get_tensor(name)
+                if tensor.is_floating_point() and tensor.numel() and not _has_only_numbers(tensor):
+                    raise InputError(
+                        f"weights {name!r} contain NaN or infinity", hint="download the model again", where=str(folder)
+                    )
+                release_pages(tensor)
 
 
 def _load(kind: Any, folder: Path, options: dict[str, Any], hint: str) -> tuple[Any, Any]:

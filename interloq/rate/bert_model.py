@@ -32,6 +32,7 @@ from interloq.learn.start import files_of, load_trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
 from interloq.learn.trainable import PairLog
 from interloq.models.batches import make_batches, number_distinct
+from interloq.models.cpu_linear import speed_up
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, join_rows, row_lengths
 from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import Subwords, check_fit
@@ -239,7 +240,9 @@ class BertRaterModel:
                 raise foreign("the tokenizer", folder, "rater")
             check_temperature(facts)
         network = load_trained_network(folder, facts, tensors, outputs=OUTPUTS)
-        return cls(network, read, facts, device)
+        rater = cls(network, read, facts, device)
+        speed_up(rater.network.encoder)
+        return rater
 
     @property
     def turns(self) -> int:

@@ -50,15 +50,15 @@ def open_finder(
     if options.llm:
         bot = as_bot(create(options.llm, kind="bot"))
         bot.try_out((Turn("Hello!"),))
-        facts = {"retriever": "llm", "bot": str(bot.signature()), "replies": options.replies}
+        facts: dict[str, object] = {"retriever": "llm", "bot": str(bot.signature()), "replies": options.replies}
         return Written(bot, options.replies, written), Signature.of("extend", facts | signed)
     pairs = read_all(options.log, kind="pairs", on_reject=on_reject)
-    source = fingerprint(*sorted(file_fingerprint(Path(path)) for path in options.log))
-    if options.origin == "query":
-        finder = SameQuery(pairs, excluded=read_ids(options.exclude))
-        return finder, Signature.of("extend", {"retriever": "same-query", "sources": source} | signed)
     search = JaccardSearch(pairs)
-    facts = {"retriever": "jaccard", "pairs": len(search), "sources": source}
+    facts = {"retriever": "jaccard", "pairs": len(search)}
+    facts["sources"] = fingerprint(*sorted(file_fingerprint(Path(path)) for path in options.log))
+    if options.origin == "query":
+        same_query = Signature.of("extend", facts | {"retriever": "same-query"} | signed)
+        return SameQuery(search, excluded=read_ids(options.exclude)), same_query
     return search, Signature.of("extend", facts | signed)
 
 

@@ -8,7 +8,7 @@ replies from logs.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,29 +21,37 @@ from interloq.data.records.jsonl import record_line
 from interloq.errors import InputError
 from interloq.play.bot import Bot, ask_bot
 from interloq.records import Pair, Sample, Turn
-from interloq.retrieve.extend import utterance
+from interloq.retrieve.extend import Finder, utterance
 from interloq.retrieve.leaks import normalise_text
-from interloq.retrieve.retriever import Hit
+from interloq.retrieve.retriever import Hit, Query
 
 AT_ONCE = 16  # contexts: the most that a kill loses
+MOST = 1_000  # replies to one utterance
 KIND = "written"
 
 
 class SameQuery:
     """The replies of a log to the same utterance, in the order of the log."""
 
-    def __init__(self, pairs: Iterable[Pair], *, excluded: Set[str] = frozenset()) -> None:
-        self._hits: dict[str, list[Hit]] = {}
-        for pair in pairs:
-            if excluded.isdisjoint((pair.id, pair.to, pair.thread)):
-                # with its utterance or post, it would be excluded as a copy of the test item
-                hit = Hit(replace(pair, utterance="", to="", thread=""), 1.0)
-                self._hits.setdefault(normalise_text(pair.utterance), []).append(hit)
-        self._hits.pop("", None)
+    def __init__(self, search: Finder, *, excluded: Set[str] = frozenset()) -> None:
+        self.search, self.excluded = search, excluded  # the search finds equal utterances first
 
     def find(self, samples: Sequence[Sample]) -> list[list[Hit]]:
         """Return the replies to the last turn of each sample."""
-        return [self._hits.get(normalise_text(utterance(sample)), []) for sample in samples]
+        found = []
+        queries = [Query(utterance(sample)) for sample in samples]
+        for query, hits in zip(queries, self.search.search(queries, MOST), strict=True):
+            asked = normalise_text(query.utterance)
+            found.append([self._strip(hit) for hit in hits if self._answers(hit.pair, asked)])
+        return found
+
+    def _answers(self, pair: Pair, asked: str) -> bool:
+        is_excluded = not self.excluded.isdisjoint((pair.id, pair.to, pair.thread))
+        return normalise_text(pair.utterance) == asked != "" and not is_excluded
+
+    def _strip(self, hit: Hit) -> Hit:
+        """Return the reply alone: with its utterance or post, it would be excluded as a copy of the test item."""
+        return Hit(replace(hit.pair, utterance="", to="", thread=""), hit.score)
 
 
 class Written:
@@ -66,9 +74,8 @@ class Written:
         for contexts in batched([context for context in new if context not in self._known], AT_ONCE):
             failures += self._ask(contexts)
         if failures:
-            if not any(self._known.values()):
-                raise InputError(f"the bot wrote nothing: {failures[0]}")
-            warnings.warn(f"{len(failures)} replies were not written: {failures[0]}", stacklevel=2)
+            again = f"; to ask again, delete {self._file.path}" if self._file else ""
+            warnings.warn(f"{len(failures)} replies were not written: {failures[0]}{again}", stacklevel=2)
         hits = []
         for sample in samples:
             texts = self._known.get(sample.context, [])
@@ -90,13 +97,15 @@ class Written:
             self._file.close()
 
     def _ask(self, contexts: Sequence[tuple[Turn, ...]]) -> list[str]:
-        """Ask for several replies to each context; return why some are missing. Contexts without any are not kept."""
+        """Ask for several replies to each context; return why some are missing, which are not asked for again."""
         dialogues = [context for context in contexts for _ in range(self.replies)]
         answers = ask_bot(self.bot, dialogues, [*range(self.replies)] * len(contexts))
+        failures = [answer.failure for answer in answers if not answer.text]
+        if len(failures) == len(answers) and not self._known:
+            raise InputError(f"the bot wrote nothing: {failures[0]}")
         for i, context in enumerate(contexts):
             own = answers[i * self.replies : (i + 1) * self.replies]
-            if texts := [answer.text for answer in own if answer.text]:
-                self._known[context] = texts
-                if self._file:
-                    self._file.add(record_line({"context": context, "replies": texts}))
-        return [answer.failure for answer in answers if not answer.text]
+            self._known[context] = [answer.text for answer in own if answer.text]
+            if self._file:
+                self._file.add(record_line({"context": context, "replies": self._known[context]}))
+        return failures

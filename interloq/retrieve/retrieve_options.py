@@ -22,7 +22,7 @@ class AddPairsOptions(Options):
 class IndexOptions(AddPairsOptions):
     """How an index compares texts and is searched."""
 
-    retriever: str = option(REQUIRED, "bm25, jaccard, dense(vectors='FOLDER'), …", metavar="SPEC")
+    retriever: str = option(REQUIRED, "bm25, tfidf, jaccard, dense(vectors='FOLDER'), …", metavar="SPEC")
     expected: int = option(0, "number of pairs the index will finally have", shown="")
     exact_up_to: int | None = option(
         None, "search is exact up to this number of pairs (default for a folder: 200000)", shown=""

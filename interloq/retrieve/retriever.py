@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two interfaces of retrieval: how texts are compared (a retriever) and where pairs are stored (a store).
 
-A retriever encodes texts as vectors (`dense`) or counted words (`bm25`, `jaccard`). It is a frozen dataclass,
+A retriever encodes texts as vectors (`dense`) or counted words (`bm25`, `tfidf`, `jaccard`). It is a frozen dataclass,
 independent of storage. A store keeps pairs with their encoded texts, and finds the nearest pairs. There are three
 stores: a folder (`folder/folder_store.py`), Qdrant and PostgreSQL; others need only the methods of `Store`. `Index`
 (index.py) combines the two. Classes that do not inherit from the two base classes get their defaults from `Index`.
@@ -71,13 +71,12 @@ class Retriever(Component, kind="retriever"):
     """
 
     target: Target = "utterance"  # which texts of a pair are compared
-    ranking: Literal["bm25", "jaccard"] = "bm25"  # how texts are compared if they are encoded as words
+    ranking: Literal["bm25", "cosine", "jaccard"] = "bm25"  # how texts are compared if they are encoded as words
     alpha: float = 0.5  # weight of the response's similarity if both texts are compared
     epsilon: float = 0.1  # replaces the response's similarity, with weight 1 − alpha
     encoder: str = ""  # the transformer that encodes texts; empty: none, so that encoding is fast
     k1: float = 1.2  # constants of BM25, if it encodes texts as words
     b: float = 0.75
-    weighting: str = "bm25"  # of words; `cosine` is TF-IDF, in folders only
 
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Return unit vectors (zeros for a text without a vector) or counted words."""

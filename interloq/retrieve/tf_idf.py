@@ -23,7 +23,7 @@ from interloq.retrieve.retriever import Retriever, Target, Words
 class TfIdf(Retriever, name="tfidf"):
     """Retrieval by the cosine of TF-IDF vectors."""
 
-    weighting = "cosine"
+    ranking = "cosine"
     target: Annotated[Target, "what is compared with the query: the utterances of pairs, or utterance and response"] = (
         "utterance"
     )

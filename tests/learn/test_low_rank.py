@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from interloq.errors import InputError
-from interloq.learn.low_rank import add_stored, attach, has_updates, merge, round_as_stored, select_stored_tensors
+from interloq.learn.low_rank import attach, attach_stored, has_updates, merge, round_as_stored, select_stored_tensors
 from interloq.learn.settings import LowRank
 from interloq.models.cross_encoder import CrossEncoder, rows
 from interloq.models.pretrained import Subwords
@@ -100,7 +100,7 @@ def test_stored_updates_give_the_same_scores(settings: LowRank, encoder: Path) -
     network = learned(encoder, settings)
     round_as_stored(network)
     found = fresh(encoder)
-    add_stored(found, settings, select_stored_tensors(network), encoder)
+    attach_stored(found, settings, select_stored_tensors(network), encoder)
     assert torch.allclose(asked(found, encoder), asked(network, encoder), atol=1e-6)
 
 
@@ -138,10 +138,10 @@ def test_what_does_not_fit_is_refused(encoder: Path) -> None:
         attach(fresh(encoder), LowRank(low_rank=33), seed=0)
     stored = select_stored_tensors(learned(encoder))
     with pytest.raises(InputError, match=r"weight.a' have shape \(4, 32\), the network has \(2, 32\)"):
-        add_stored(fresh(encoder), LowRank(low_rank=2), stored, encoder)
+        attach_stored(fresh(encoder), LowRank(low_rank=2), stored, encoder)
     del stored["head.bias"]
     with pytest.raises(InputError, match=r"'head.bias' have shape None"):
-        add_stored(fresh(encoder), FOUR, stored, encoder)
+        attach_stored(fresh(encoder), FOUR, stored, encoder)
 
 
 @pytest.mark.parametrize(("name", "value"), [("low_rank", -1), ("low_rank_scale", 0.0)])

@@ -28,6 +28,8 @@ SPECS = [
     "process(command=('program', '--flag'),workers=2)",
     "replay(dialogues='file.jsonl',system='a')",
     "retrieval(index='index',k=3)",
+    "scripted(file='lines.txt',order='sequence')",
+    "seq2seq(model='folder',beams=4)",
 ]
 
 

@@ -27,6 +27,8 @@ from tests.recipes.test_ready import write_restricted, write_sets_and_logs
     [
         ("best", "", "set INTERLOQ_DATA"),
         ("best", "--data nowhere", "no grade in"),
+        ("bots_causal", "prepare --work work", "set INTERLOQ_DATA"),
+        ("bots_causal", "train --work . -o bots --only causal-tuned", "causal.tar.xz"),
         ("dialeval_table", "", "set INTERLOQ_DATA"),
         ("dialeval_table", "--data .", "no usr in"),
         ("fed_table", "--model lm --data .", "no fed in"),

@@ -92,7 +92,7 @@ REQUESTS = {
 }
 
 
-def session(folder: Path, model: MadePredictor | None = None, **options: int) -> Session:
+def session(folder: Path, model: MadePredictor | None = None, **options: Any) -> Session:
     return Session(model or MadePredictor(), REQUESTS, folder / "record.jsonl", **{"limit": 4, **options})
 
 

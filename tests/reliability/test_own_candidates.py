@@ -49,8 +49,8 @@ class Poet(Bot, name="made-poet"):
         return "made-poet"
 
 
-def found(source: CandidateOptions, samples: list[Sample], **options: Path) -> list[list[str]]:
-    finder, _ = open_finder(source, **options)
+def found(source: CandidateOptions, samples: list[Sample], written: Path | None = None) -> list[list[str]]:
+    finder, _ = open_finder(source, written=written)
     assert isinstance(finder, SameQuery | Written)
     (batch,) = find_candidates(samples, finder, source, SearchTally())
     if isinstance(finder, Written):

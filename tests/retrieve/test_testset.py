@@ -17,6 +17,7 @@ from interloq.data.corpus.split import Split
 from interloq.data.records.jsonl import header, load
 from interloq.data.records.read_options import ReadOptions
 from interloq.records import Pair
+from interloq.reliability.candidates import JaccardSearch
 from interloq.reliability.own_candidates import SameQuery
 from interloq.retrieve import testset
 from interloq.retrieve.corpus_pairs import PairOptions, pairs_file
@@ -146,7 +147,7 @@ def test_forums_are_not_excluded_as_a_whole_and_empty_utterances_are_dropped(fol
 def test_candidates_are_replies_to_the_same_query_for_reliability(folder: Path) -> None:
     made(pairs(6))
     tested, rest = samples(), load("testset/candidates.jsonl", kind="pairs")
-    for sample, hits in zip(tested, SameQuery(rest).find(tested), strict=True):
+    for sample, hits in zip(tested, SameQuery(JaccardSearch(rest)).find(tested), strict=True):
         usable = usable_replies(sample, hits, k=100, tally=SearchTally())
         assert {reply.text for reply in usable} == {pair.response for pair in rest if pair.to == sample.id}
         assert len(usable) == 2

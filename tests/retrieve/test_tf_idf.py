@@ -13,7 +13,7 @@ from interloq.play.bot import ask_bot
 from interloq.records import Pair, Turn
 from interloq.retrieve.index import create_index
 from interloq.retrieve.retriever import Query
-from interloq.retrieve.servers.server_store import new_manifest
+from interloq.retrieve.store_address import create_store
 from interloq.retrieve.tf_idf import TfIdf
 
 TEXTS = [
@@ -72,5 +72,5 @@ def test_the_bot_on_this_index_answers_with_the_reply(tmp_path: Path) -> None:
 
 
 def test_servers_refuse_it() -> None:
-    with pytest.raises(InputError, match="servers do not rank by TF-IDF; build the index in a folder, or use bm25"):
-        new_manifest(TfIdf(), None, {}, exact_up_to=1, recall=1.0)
+    with pytest.raises(InputError, match="a server cannot search by tfidf; name a folder, or choose bm25 or dense"):
+        create_store("qdrant://127.0.0.1:1/log", TfIdf())

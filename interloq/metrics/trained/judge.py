@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from interloq.learn.ready import EXTRAS, JUDGES, judge_folder, language_of
 from interloq.metrics.metric import Array
@@ -45,6 +45,10 @@ class Judge(ContextReply, name="judge"):
     aspect: Annotated[str, "what people rated; `interloq train judge` prints the aspects of a judge"] = "overall"
     scorer: Annotated[str | None, "current location of the relevance network; `None`: as in training"] = None
     any_language: Annotated[bool, ANY_LANGUAGE] = False
+    precision: Annotated[
+        Literal["float32", "int8"],
+        "number type of the networks' linear layers; `int8` is faster and needs less memory, on a CPU",
+    ] = "float32"
 
     @property
     def language(self) -> str:
@@ -65,7 +69,8 @@ class Judge(ContextReply, name="judge"):
     def network(self) -> Any:
         made = "interloq.scorers.judge.model:load_judge"
         extra, folder = EXTRAS.get(self.model, "encoder"), str(judge_folder(self.model))
-        judge = load_model("metric 'judge'", made, folder, extra=extra, scorer=self.scorer)
+        options = {"scorer": self.scorer, "precision": self.precision}
+        judge = load_model("metric 'judge'", made, folder, extra=extra, **options)
         judge.row(self.aspect)  # refuses an unknown aspect even if no reply has text
         return judge
 

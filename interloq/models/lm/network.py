@@ -23,6 +23,7 @@ import torch
 from interloq.errors import InputError
 from interloq.models import pretrained
 from interloq.models.chat_template import Message, TemplateRefused, render_chat
+from interloq.models.cpu_linear import speed_up
 from interloq.models.memory import Result, read_in_parts
 from interloq.models.processes import pick_device
 
@@ -60,6 +61,7 @@ class LoadedModel:
             raise InputError(f"longest must be at least {self.fewest}, got {longest}")
         self._inspect()
         self._model.to(self.device, self.precision)
+        speed_up(self._model)
 
     def _inspect(self) -> None:
         """Examine the network before it is moved, on the CPU and in float32."""

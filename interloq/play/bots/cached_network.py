@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,8 @@ class CachedNetwork:
     def __init__(self, network: Any, end: int) -> None:
         self.network, self.end = network, end
         self.with_encoder = bool(network.config.is_encoder_decoder)
+        keeps = "logits_to_keep" in inspect.signature(network.forward).parameters
+        self._last_only = {"logits_to_keep": 1} if keeps else {}  # those of a whole prompt would fill the memory
 
     def start(self, rows: Sequence[Sequence[int]]) -> tuple[CachedState, torch.Tensor]:
         """Read the prompts; an encoder reads them, and the decoder starts with its first token."""
@@ -93,8 +96,11 @@ class CachedNetwork:
         return self._read(state, encoder_outputs=(state.encoded,), attention_mask=state.mask, decoder_input_ids=tokens)
 
     def _read(self, state: CachedState, **inputs: Any) -> tuple[CachedState, torch.Tensor]:
-        output = self.network(**inputs, past_key_values=state.cache, use_cache=True)
-        return replace(state, cache=output.past_key_values), output.logits[:, -1]
+        output = self.network(**inputs, **self._last_only, past_key_values=state.cache, use_cache=True)
+        logits = output.logits[:, -1].float()
+        if self.network.generation_config.suppress_tokens:  # such as speakers
+            logits[:, self.network.generation_config.suppress_tokens] = -torch.inf
+        return replace(state, cache=output.past_key_values), logits
 
 
 def pad_rows(rows: Sequence[Sequence[int]], *, left: bool) -> tuple[torch.Tensor, torch.Tensor]:

@@ -128,10 +128,10 @@ class Writer:
         return sums
 
     def _write_or_halve(
-        self, rows: list[list[int]], seeds: list[int], decoding: Decoding, *options: Any
+        self, rows: list[list[int]], seeds: list[int], decoding: Decoding, max_tokens: int, n: int, *options: Any
     ) -> list[list[ReplyCandidate] | Exception]:
         try:
-            return list(self._write(rows, seeds, decoding, *options))
+            return list(self._write(rows, seeds, decoding, max_tokens, n, *options))
         except torch.OutOfMemoryError as error:
             if len(rows) == 1:
                 return [
@@ -139,10 +139,10 @@ class Writer:
                 ]
         torch.cuda.empty_cache()
         half = len(rows) // 2
-        self.size = min(self.size, half * decoding.beams)  # later batches start smaller
+        self.size = min(self.size, half * max(n, decoding.beams))  # later batches start smaller
         return [
-            *self._write_or_halve(rows[:half], seeds[:half], decoding, *options),
-            *self._write_or_halve(rows[half:], seeds[half:], decoding, *options),
+            *self._write_or_halve(rows[:half], seeds[:half], decoding, max_tokens, n, *options),
+            *self._write_or_halve(rows[half:], seeds[half:], decoding, max_tokens, n, *options),
         ]
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
@@ -162,25 +162,10 @@ class Writer:
         ids, mask = pad_rows([row for row in rows for _ in range(samples)], left=not self.with_encoder)
         start = 1 if self.with_encoder else ids.shape[1]
         sampled = _Sampled(decoding, seed_copies(seeds, samples).to(self.device), start, keeps_sums=n > 1)
-        settings = copy.deepcopy(self.network.generation_config)
-        changed: dict[str, Any] = {
-            "do_sample": False,
-            "num_beams": decoding.beams,
-            "temperature": None,
-            "top_p": None,
-            "top_k": None,
-        }
-        changed |= {"max_length": None, "max_new_tokens": max_tokens, "use_cache": True}
-        if decoding.beams > 1:
-            changed |= {"length_penalty": decoding.length_penalty, "early_stopping": False}
-            changed |= {"num_return_sequences": n, "return_dict_in_generate": True, "output_scores": True}
-        # nothing reads tokens after an end token, so any token can serve as padding if the model has none
-        pad = self.tokenizer.pad_token_id
-        settings.update(**changed, eos_token_id=self.ends or None, pad_token_id=self.ends[0] if pad is None else pad)
         generated = self.network.generate(
             input_ids=ids.to(self.device),
             attention_mask=mask.to(self.device),
-            generation_config=settings,
+            generation_config=self._settings(decoding, max_tokens, n),
             logits_processor=transformers.LogitsProcessorList([sampled] if decoding.beams == 1 else []),
             stopping_criteria=transformers.StoppingCriteriaList(self._stops(start, stop)),
             streamer=_Shown(self.tokenizer, show) if show and decoding.beams == 1 else None,
@@ -190,6 +175,19 @@ class Writer:
         lengths = (generated.beam_indices >= 0).sum(-1)
         sums = generated.sequences_scores * lengths**decoding.length_penalty
         return self._group_texts(generated.sequences[:, start:], sums.tolist(), n)
+
+    def _settings(self, decoding: Decoding, max_tokens: int, n: int) -> Any:
+        """Return the model's own settings with this decoding; samples are drawn by `_Sampled`."""
+        settings = copy.deepcopy(self.network.generation_config)
+        changed: dict[str, Any] = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+        changed |= {"num_beams": decoding.beams, "max_length": None, "max_new_tokens": max_tokens, "use_cache": True}
+        if decoding.beams > 1:
+            changed |= {"length_penalty": decoding.length_penalty, "early_stopping": False}
+            changed |= {"num_return_sequences": n, "return_dict_in_generate": True, "output_scores": True}
+        # nothing reads tokens after an end token, so any token can serve as padding if the model has none
+        pad = self.tokenizer.pad_token_id
+        settings.update(**changed, eos_token_id=self.ends or None, pad_token_id=self.ends[0] if pad is None else pad)
+        return settings
 
     def _search_groups(
         self, rows: list[list[int]], seeds: list[int], decoding: Decoding, max_tokens: int, n: int, stop: str
@@ -206,9 +204,7 @@ class Writer:
         texts: list[list[ReplyCandidate]] = []
         for replies in found:
             decoded = self.tokenizer.batch_decode([reply.tokens for reply in replies], skip_special_tokens=True)
-            texts.append(
-                [ReplyCandidate(text, reply.log_probability) for text, reply in zip(decoded, replies, strict=True)]
-            )
+            texts.append(list(map(ReplyCandidate, decoded, [reply.log_probability for reply in replies])))
         return texts
 
     def _stops(self, start: int, stop: str) -> list[_Stopped]:

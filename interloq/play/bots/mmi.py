@@ -49,7 +49,8 @@ class Mmi(Bot, name="mmi"):
         self.forward.check_candidates(self.candidates)
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
-        found = self._forward.candidates(dialogues, seeds, self.candidates)
+        forward: Any = self.forward
+        found = forward.candidates(dialogues, seeds, self.candidates)
         rows, contexts, texts = list[int](), list[Sequence[Turn]](), list[str]()
         for i, candidates in enumerate(found):
             for candidate in [] if isinstance(candidates, Exception) else candidates:
@@ -89,10 +90,6 @@ class Mmi(Bot, name="mmi"):
         """Return a text that names what it downloads."""
         return names_download(self.backward)
 
-    @property
-    def _forward(self) -> Any:
-        return self.forward
-
     def _score(self, dialogues: Sequence[Sequence[Turn]], replies: Sequence[str]) -> Sequence[float]:
         """Return log p(last turn | reply)."""
         if isinstance(self._backward, HuggingFace):
@@ -108,9 +105,14 @@ class Mmi(Bot, name="mmi"):
 
     @cached_property
     def _backward(self) -> Any:
-        facts = Path(self.backward) / "model.json"
-        if not facts.is_file() or read_json(facts, hint="copy the folder again").get("kind") != SEQ2SEQ:
-            return HuggingFace(self.backward, device=getattr(self.forward, "device", "auto"))
-        from interloq.play.networks.model import load_backward
+        device: Any = getattr(self.forward, "device", "auto")
+        path = Path(self.backward) / "model.json"
+        facts = read_json(path, hint="copy the folder again") if path.is_file() else {}
+        if facts.get("kind") == SEQ2SEQ:
+            from interloq.play.networks.model import load_backward
 
-        return load_backward(self.backward, device=getattr(self.forward, "device", "auto"))
+            return load_backward(self.backward, device=device)
+        if facts.get("reverse") is False:
+            what = "the model predicts replies, not last turns"
+            raise InputError(what, hint="train it with --reverse", where=self.backward)
+        return HuggingFace(self.backward, device=device)

@@ -46,6 +46,7 @@ class CausalTask:
 
     def __init__(self, network: CausalNetwork, rows: ReplyRows, settings: CausalSettings) -> None:
         self.network, self.rows, self.settings = network, rows, settings
+        self.speaks = network.speakers is not None
         self.mean_tokens = {part: float(rows.replies[rows.range(part)].mean()) for part in ("train", "dev")}
 
     def batches(self, part: Part, epoch: int) -> Sequence[Examples]:
@@ -59,13 +60,12 @@ class CausalTask:
         own = self.rows.range(part)
         size = own.stop - own.start
         rows = own.start + examples % size
-        speaks = self.network.speakers is not None
         speakers = self.rows.users[rows].astype(np.int64)
-        if part == "train" and speaks:
+        if part == "train" and self.speaks:
             for i, example in enumerate(examples.tolist()):
                 if np.random.default_rng([self.settings.seed, example]).random() < self.settings.shared:
                     speakers[i] = NOBODY
-        return arrange_rows(self.rows, rows, speakers, speaks=speaks)
+        return arrange_rows(self.rows, rows, speakers, speaks=self.speaks)
 
     def loss(self, prepared: CausalBatch) -> torch.Tensor:
         part: Part = "train" if self.network.training else "dev"

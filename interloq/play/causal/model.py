@@ -18,7 +18,7 @@ import transformers
 
 from interloq.data.files.opening import read_json, reading_saved
 from interloq.errors import InputError
-from interloq.learn.low_rank import add_stored
+from interloq.learn.low_rank import attach_stored, merge
 from interloq.learn.settings import LowRank
 from interloq.learn.store import FACTS, load_model
 from interloq.models import pretrained
@@ -134,6 +134,7 @@ def load_updated(folder: Path, tokenizer: Any) -> Any:
     model = pretrained.load_network(base, transformers.AutoModelForCausalLM, hint=HINT)
     network = CausalNetwork(model, len(users) + 1 if facts["speakers"] else 0)
     network.freeze()
-    add_stored(network, settings, tensors, folder)
+    attach_stored(network, settings, tensors, folder)
+    merge(network)
     add_speakers(model, tokenizer, users, None if network.speakers is None else network.speakers.weight)
     return model

@@ -108,7 +108,8 @@ class _Reader:
             self.kept.append(self.tokenizer.decode(kept, skip_special_tokens=True))
 
     def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        return list(self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"])
+        options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}  # text stays text
+        return list(self.tokenizer(list(texts), **options)["input_ids"])
 
 
 def read_rows(

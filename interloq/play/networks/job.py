@@ -78,8 +78,9 @@ class ReplyTask:
         bucket = -(-source // BUCKET)
         width = self.reading.reply + 2
         keys = bucket * width + np.where(bucket % 2, target, width - 1 - target)
-        sizes = {"size": self.settings.batch, "tokens": self.settings.tokens}
-        batches = make_batches(bucket * BUCKET + target, **sizes, rng=rng, keys=keys)
+        batches = make_batches(
+            bucket * BUCKET + target, size=self.settings.batch, tokens=self.settings.tokens, rng=rng, keys=keys
+        )
         if part == "dev":
             return batches
         self._progress = np.zeros(len(source))

@@ -79,8 +79,8 @@ def _note_invented_ratings(samples: Sequence[Sample], aspect: str) -> Iterator[N
         which = "The ratings" if invented == ratings else f"{invented:,} of {ratings:,} ratings"
         yield Notice(
             "illustrative",
-            f"{which} in this report are illustrative: no person gave these. "
-            "The agreement with people in this report only shows what such results look like.",
+            f"{which} in this report are illustrative: no person gave them. "
+            "The agreement with them does not show how well a metric agrees with people.",
         )
 
 

@@ -56,7 +56,7 @@ def overview(
     findings: list[str] = []
     if people:
         columns.append((people, winner(people)))
-        findings += _describe_first(people, "Highest mean judgment")
+        findings += _describe_first(people, "Highest mean rating")
         if table:
             findings += _describe_agreement(table, judges)
     else:
@@ -173,8 +173,7 @@ def _upwards(row: MetricRow, coefficient: str) -> float:
 def _describe_best_metric(table: MetaTable, row: MetricRow, coefficient: str, judges: str) -> str:
     estimate = row.with_mean[coefficient]
     value = f"{row.metric}, {label(coefficient)} {text.estimate(estimate, 2)}"
-    p = estimate.p if estimate.p_adjusted is None else estimate.p_adjusted
-    if _upwards(row, coefficient) <= 0 or p is None or not p < LEVEL:
+    if not _exceeds_chance(row, coefficient):
         return f"No metric agrees with {judges} distinguishably better than chance; highest: {value}."
     tested, close = False, []
     for comparison in table.comparisons:
@@ -188,6 +187,17 @@ def _describe_best_metric(table: MetaTable, row: MetricRow, coefficient: str, ju
     if not tested:
         return f"{finding}."
     return finding + _describe_close(close, "every other metric")
+
+
+def _exceeds_chance(row: MetricRow, coefficient: str) -> bool:
+    """Return whether a metric agrees better than chance: by its p-value or, if it has none, by its interval."""
+    estimate = row.with_mean[coefficient]
+    if _upwards(row, coefficient) <= 0:
+        return False
+    p = estimate.p if estimate.p_adjusted is None else estimate.p_adjusted
+    if p is not None:
+        return p < LEVEL
+    return estimate.ci is not None and (estimate.ci[0] > 0 or estimate.ci[1] < 0)
 
 
 def _describe_ceiling(table: MetaTable, coefficient: str) -> str:

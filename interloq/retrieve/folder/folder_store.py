@@ -319,7 +319,7 @@ class Embedded(Store):
 
         if key not in self._rankings:
             folders = self._folders(key)
-            if self._retriever.weighting == "cosine":
+            if self._retriever.ranking == "cosine":
                 self._rankings[key] = rank_cosines(folders)
             else:
                 self._rankings[key] = rank(folders, k1=self._retriever.k1, b=self._retriever.b)

@@ -109,8 +109,6 @@ def new_manifest(
     retriever: Retriever, options: Any, given: Mapping[str, Any], *, exact_up_to: int, recall: float
 ) -> ServerManifest:
     """Return the manifest of an empty index; values that are `given` replace the fields of `options`, a dataclass."""
-    if retriever.weighting == "cosine":
-        raise InputError("servers do not rank by TF-IDF", hint="build the index in a folder, or use bm25")
     values = dataclasses.asdict(dataclasses.replace(options, **given))
     sample = retriever.encode([""])
     dimensions = 0 if isinstance(sample, Words) else sample.shape[1]

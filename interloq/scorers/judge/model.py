@@ -23,6 +23,7 @@ from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 from interloq.learn.ready import JUDGES, PACKAGED, judge_folder, packaged_name
 from interloq.learn.store import check_texts, load_model, read_facts
+from interloq.models.cpu_linear import Precision
 from interloq.records import Sample
 from interloq.retrieve.leaks import context_of, normalise_text
 from interloq.scorers.relevance.model import RelevanceScorer
@@ -77,9 +78,12 @@ class JudgeScorer(Heads):
     error: Floats | None
     place: str
     device: str
+    precision: Precision = "float32"
 
     @classmethod
-    def load(cls, folder: str | Path, *, scorer: str | None = None, device: str = "auto") -> JudgeScorer:
+    def load(
+        cls, folder: str | Path, *, scorer: str | None = None, device: str = "auto", precision: Precision = "float32"
+    ) -> JudgeScorer:
         """Load a judge; `scorer` is the current location of its relevance network (None: the location in training)."""
         folder = judge_folder(folder)
         facts, tensors = load_model(folder, kind=KIND)
@@ -90,12 +94,13 @@ class JudgeScorer(Heads):
                 error = torch.cat([tensors["error_weights"], tensors["error_offset"].reshape(1)]).double().numpy()
                 if error.shape != (weights.shape[1] + 1,):
                     raise ValueError(f"{len(error) - 1} weights of the error for {weights.shape[1]} dimensions")
-        return cls(folder, facts, weights, offsets, pairs, error, scorer or place, device)
+        return cls(folder, facts, weights, offsets, pairs, error, scorer or place, device, precision)
 
     @cached_property
     def relevance(self) -> RelevanceScorer:
         """The relevance network; any network other than the one in training is refused."""
-        scorer, wanted = RelevanceScorer.load(self.place, device=self.device), self.facts["scorer"].get("signature")
+        scorer = RelevanceScorer.load(self.place, device=self.device, precision=self.precision)
+        wanted = self.facts["scorer"].get("signature")
         if scorer.signature() != wanted or scorer.dimensions != self.weights.shape[1]:
             raise InputError(
                 f"{self.place} is {scorer.signature()}, and the judge was trained on {wanted}",
@@ -133,7 +138,7 @@ class JudgeEnsemble(Heads):
     members: Sequence[JudgeScorer]
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> JudgeEnsemble:
+    def load(cls, folder: str | Path, *, device: str = "auto", precision: Precision = "float32") -> JudgeEnsemble:
         """Load a judge with its members: packaged judges, or judges in subfolders."""
         folder = judge_folder(folder)
         facts, tensors = load_model(folder, kind=KIND)
@@ -144,7 +149,7 @@ class JudgeEnsemble(Heads):
         members = []
         for name in facts["members"]:
             member = name if name in JUDGES else inside(folder, name)
-            members.append(JudgeScorer.load(member, device=device))
+            members.append(JudgeScorer.load(member, device=device, precision=precision))
         return cls(folder, facts, weights, offsets, pairs.union(*(member.pairs for member in members)), members)
 
     def signature(self) -> str:
@@ -173,14 +178,16 @@ class JudgeEnsemble(Heads):
         return np.asarray(np.mean(errors, axis=0))
 
 
-def load_judge(folder: str | Path, *, scorer: str | None = None, device: str = "auto") -> JudgeScorer | JudgeEnsemble:
+def load_judge(
+    folder: str | Path, *, scorer: str | None = None, device: str = "auto", precision: Precision = "float32"
+) -> JudgeScorer | JudgeEnsemble:
     """Load a judge, with one network or several; `scorer` as in `JudgeScorer.load`."""
     folder = judge_folder(folder)
     if "members" not in read_facts(folder, kind=KIND):
-        return JudgeScorer.load(folder, scorer=scorer, device=device)
+        return JudgeScorer.load(folder, scorer=scorer, device=device, precision=precision)
     if scorer is not None:
         raise InputError("a judge with several networks has no `scorer`", hint="omit it", where=str(folder))
-    return JudgeEnsemble.load(folder, device=device)
+    return JudgeEnsemble.load(folder, device=device, precision=precision)
 
 
 def _find_network(folder: Path, facts: Mapping[str, Any]) -> str:

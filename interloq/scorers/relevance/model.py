@@ -54,7 +54,7 @@ class RelevanceScorer(CrossEncoderScorer):
         """Return the outputs [replies, width] of the network, or of its encoder, for each reply after its context."""
         pairs = self._last_turns(contexts, replies, turns)
         distinct, which = number_distinct(pairs)
-        outputs: Floats = row_outputs(self, self._read(distinct), self.subwords, network, width)
+        outputs: Floats = row_outputs(self, self._read(distinct), self.subwords, network, width, padded=self.padded)
         return outputs[which]
 
     def token_rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[tuple[NDArray[Any], ...]]:

@@ -23,7 +23,7 @@ from interloq.web.references.references_task import parse_stored_sample
 from interloq.web.studies.items import MOST_UNITS, StudyItem, blind
 
 KIND = "references-rating"
-PER_ITEM = 4  # raters of the paper that introduced weights from people
+PER_ITEM = 4  # people, as in Tsuta et al. (2020)
 
 
 def make_rating_items(samples: Sequence[Sample], *, together: bool = True) -> list[StudyItem]:
@@ -36,14 +36,15 @@ def make_rating_items(samples: Sequence[Sample], *, together: bool = True) -> li
     bare = []
     for place, sample in enumerate(samples):
         if any(reference.text.strip() for reference in sample.references):
-            groups.setdefault(tuple(turn.text for turn in sample.context), []).append((place, sample))
+            context = tuple(turn.text for turn in sample.context) or ("", sample.id)  # the unknown ones differ
+            groups.setdefault(context, []).append((place, sample))
         else:
             bare.append(_store(place, sample))
     if not groups:
         raise InputError("no sample has references", hint="add them: interloq extend SAMPLES --index INDEX -o FILE")
-    items = []
-    for group in groups.values():
-        items += _make_items(group, shared, together=together)
+    items: list[StudyItem] = []
+    for context, group in groups.items():
+        items += _make_items(fingerprint("context", *context), group, shared, together=together)
     items[0].hidden["samples"].extend(bare)
     return items
 
@@ -65,7 +66,7 @@ def _places(sample: Sample) -> Iterable[tuple[str, Reference]]:
 
 
 def _make_items(
-    group: Sequence[tuple[int, Sample]], shared: Mapping[str, bool], *, together: bool
+    answer_key: str, group: Sequence[tuple[int, Sample]], shared: Mapping[str, bool], *, together: bool
 ) -> Iterable[StudyItem]:
     """Yield the items of one context; the first contains the samples to export."""
     units: dict[str, dict[str, Any]] = {}
@@ -86,7 +87,7 @@ def _make_items(
     for page in pages:
         shown = {"context": blind(first.context), "units": [{"text": unit["text"]} for unit in page]}
         hidden = {"kind": "samples", "units": page, "samples": stored}
-        yield StudyItem(fingerprint("context", *(turn.text for turn in first.context)), shown, hidden)
+        yield StudyItem(answer_key, shown, hidden)
         stored = []
 
 

@@ -167,7 +167,7 @@ def prepare_references(
     check_trust({task.name: options}, "the settings", trust)
     source = options.source()
     model = load_predictor(options.model, options.encoder or None, options.device)
-    queries = find_queries(samples, model, source, **options.rules, on_reject=on_reject)
+    queries = find_queries(samples, model, source, attempts=options.attempts, limit=options.limit, on_reject=on_reject)
     facts = {
         "signature": asdict(queries.signature),
         "model": model.signature(),

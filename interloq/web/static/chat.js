@@ -124,8 +124,10 @@ function leave() {
 
 // ---- start ----------------------------------------------------------------------------------------------------------
 
+const COMPOSING = 229; // key code in Safari while an input method takes Enter, when isComposing is already false
+
 function pressed(event) {
-  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+  if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === COMPOSING) return;
   event.preventDefault();
   say();
 }

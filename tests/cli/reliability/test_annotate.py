@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from interloq.records import Pair
 from tests.cli.made_runs import run_json
+from tests.made_chat_server import Server, serving
 from tests.reliability.made_predictor import MadePredictor, use
 
 Captured = pytest.CaptureFixture[str]
@@ -106,7 +108,7 @@ def test_an_annotator_of_the_other_group_sees_no_predictions(
     assert sorted(groups) == ["assisted", "unassisted"]
 
 
-def test_candidates_of_a_bot_cost_no_more_than_allowed(
+def test_candidates_of_a_bot_are_asked_for_once(
     made: MadePredictor, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     llm = [*ANNOTATE[:5], "--llm", "echo", "--replies", "2", "-o", "out.jsonl"]
@@ -114,5 +116,21 @@ def test_candidates_of_a_bot_cost_no_more_than_allowed(
     assert main(llm) == 0
     assert load("out.jsonl")[0].references[1] == Reference("do you want tea ?", 1, "retrieved:llm/0")
     assert Path("out.jsonl.record.replies").exists()
-    assert main([*llm, "--max-calls", "0"]) == 0  # nothing is asked for again
-    capsys.readouterr()
+    assert main([*llm[:-3], "3", *llm[-2:]]) == 2  # other replies
+    assert "replies" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:2 replies were not written")
+def test_candidates_of_a_server_cost_no_more_than_allowed(
+    made: MadePredictor, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    with serving(Server()) as server:
+        bot = f"endpoint(url='{server.url}',model='m',key='',retries=0)"
+        llm = [*ANNOTATE[:5], "--llm", bot, "--replies", "4", "-o", "out.jsonl", "--max-calls", "2"]
+        answers(monkeypatch, "q")
+        assert main(llm) == 1
+        sent = [body["messages"] for *_, body in server.seen]
+    assert sent[1:] == [[{"role": "user", "content": "do you want tea ?"}]] * 2  # after one to try it out
+    kept = json.loads(Path("out.jsonl.record.replies").read_text().splitlines()[1])["replies"]
+    assert len(kept) == 2
+    assert "2 calls" in capsys.readouterr().err

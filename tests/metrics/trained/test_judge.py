@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from interloq import InputError, Sample, evaluate
+from interloq.cli.main import verb_parser
 from interloq.errors import SpecError
 from interloq.learn.ready import PACKAGED
 from interloq.metrics.trained.judge import Judge
@@ -17,7 +19,13 @@ from tests.metrics.made_contracts import COSINE, Contract
 
 CONTRACTS = {
     "judge": Contract(
-        COSINE, variants=["judge(model='rated',aspect='natural')", "judge(model='ready')"], required="model='rated'"
+        COSINE,
+        variants=[
+            "judge(model='rated',aspect='natural')",
+            "judge(model='ready')",
+            "judge(model='ready',precision='int8')",
+        ],
+        required="model='rated'",
     ),
 }
 
@@ -68,6 +76,9 @@ def test_replies_in_a_language_that_the_network_does_not_know_are_unscored(
     assert (result.n, result.unscored) == (1, 1)
     (reason,) = result.reasons.values()
     assert reason.startswith("reply in Chinese, and judge's network knows English only; train your own: interloq train")
+    command = reason.partition("your own: ")[2].partition(", see")[0]
+    given = verb_parser("train", "judge").parse_args(shlex.split(command)[2:])
+    assert (given.scorer, given.output) == ("relevance", "judge"), "it does not start from the English judge"
     (note,) = result.notes
     assert (note.name, note.count) == ("language", 1), "the reply that is too short to tell"
     anyway = evaluate(Judge(model, any_language=True), samples)
@@ -82,6 +93,17 @@ def test_the_judge_of_the_package() -> None:
     for aspect in ("overall", "relevant", "natural", "engaging", "dialogue"):
         found = scores(Judge("ready", aspect=aspect), samples)
         assert found[0] == max(found)
+
+
+def test_with_8_bits_scores_are_near_and_do_not_depend_on_the_batch() -> None:
+    samples = rated(40, seed=3)
+    exact, rounded = (np.array(scores(Judge("ready", precision=name), samples)) for name in ("float32", "int8"))
+    assert 0 < np.abs(exact - rounded).max() < 0.1
+    assert np.corrcoef(exact, rounded)[0, 1] > 0.99
+    singly = [scores(Judge("ready", precision="int8"), [sample])[0] for sample in samples]
+    assert singly == pytest.approx(rounded.tolist(), abs=1e-12)
+    signatures = [evaluate(Judge("ready", precision=name), samples).signature for name in ("float32", "int8")]
+    assert signatures[0] != signatures[1]
 
 
 def test_replies_it_was_trained_on_are_noted(model: str) -> None:

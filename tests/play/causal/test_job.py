@@ -85,6 +85,8 @@ def test_a_reverse_model_ranks_replies(tmp_path: Path) -> None:
     assert facts["reverse"]
     bot = Mmi(HuggingFace(str(forward), max_tokens=6, device="cpu"), str(backward), candidates=4)
     assert all(reply.text and not reply.failure for reply in bot.replies(CONTEXTS, [1, 2, 3, 4]))
+    with pytest.raises(InputError, match="the model predicts replies, not last turns; train it with --reverse"):
+        Mmi(bot.forward, str(forward)).signature()
 
 
 def test_what_cannot_be_learned_from_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,6 +63,12 @@ def test_contexts_lose_their_beginning_and_replies_their_end(tokenizer: Any) -> 
     assert set((np.diff(rows.ends) - rows.replies).tolist()) <= {2, 3, 4}
 
 
+def test_special_tokens_in_a_text_are_only_text(tokenizer: Any) -> None:
+    exchanges = [Exchange(("a <|endoftext|> b",), f"no <|endoftext|> {i}", f"t{i}") for i in range(4)]
+    rows = read_rows(exchanges, tokenizer, replace(READING, reply=40), user_replies=1)
+    assert [(rows.texts[i] == tokenizer.eos_token_id).sum() for i in range(4)] == [2] * 4
+
+
 def test_a_reverse_model_learns_the_last_turn(tokenizer: Any) -> None:
     rows = read_rows(EXCHANGES, tokenizer, READING, user_replies=1, reverse=True)
     assert ("no idea , sorry .|", "good .|") in list(_texts(rows, tokenizer))

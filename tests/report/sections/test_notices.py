@@ -26,7 +26,7 @@ def test_illustrative_ratings_are_labelled(folder: Path, samples: list[Sample], 
     assert ("9 of 18 ratings" in notice.text) == (share == 2)
     who = "illustrative ratings" if share == 1 else "partly illustrative ratings"
     assert page.one(id="agreement-title").text == f"Agreement with {who} aspect overall"
-    assert f"mean judgment ({who}, overall)" in page.one(id="plot1").text
+    assert f"mean rating ({who}, overall)" in page.one(id="plot1").text
     assert "people" not in page.one("table", cls="heat").text
     assert "illustrative" not in parse(report(folder, samples)).one("body").text
 

@@ -83,7 +83,7 @@ def test_what_led_is_named_with_its_rivals_and_the_ceiling() -> None:
     noise = [float((i * 37) % 80) for i in range(80)]
     table = _table(samples, good=true, same=[2 * v for v in true], noise=noise)
     found = _overview(table, samples, [])
-    assert found.findings[0].startswith("Highest mean judgment: b, ")
+    assert found.findings[0].startswith("Highest mean rating: b, ")
     assert found.findings[1].startswith("Best agreement with people: good, Spearman ρ 1.00 [")
     assert found.findings[1].endswith("; not distinguishable from same.")
     assert table.human is not None
@@ -92,10 +92,22 @@ def test_what_led_is_named_with_its_rivals_and_the_ceiling() -> None:
     assert alone.startswith("No metric agrees with people distinguishably better than chance; highest: noise, ")
 
 
+def test_without_p_values_the_interval_tells_agreement_from_chance() -> None:
+    samples = [replace(sample, dialogue=f"d{i // 2}") for i, sample in enumerate(_rated())]
+    true = [float(sum(r.value or 0 for r in s.ratings)) for s in samples]
+    noise = [float((i * 37) % 80) for i in range(80)]
+    table = _table(samples, good=true, noise=noise)
+    assert all(row.with_mean["spearman"].p is None for row in table.rows), "dialogues are resampled"
+    assert _overview(table, samples, []).findings[1].startswith("Best agreement with people: good, ")
+    for no_better in (noise, [-value for value in true]):
+        alone = _overview(_table(samples, noise=no_better), samples, []).findings[1]
+        assert alone.startswith("No metric agrees with people distinguishably better than chance")
+
+
 def test_judgments_that_do_not_vary_are_not_called_alike() -> None:
     samples = [Sample(str(i), ["hi"], "x", (), "ab"[i % 2], [float(i % 2)]) for i in range(80)]
     (found,) = _overview(None, samples, []).findings
-    assert found == "Highest mean judgment: b, 1.00; the values of each system are all the same."
+    assert found == "Highest mean rating: b, 1.00; the values of each system are all the same."
 
 
 def test_systems_are_sorted_by_judgment_and_directionless_metrics_are_not_marked() -> None:

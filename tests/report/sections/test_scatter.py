@@ -46,7 +46,7 @@ def test_scatter_points_stand_where_their_values_are(folder: Path, samples: list
         assert mark.one("title").text.startswith(f"{id} · ")
         assert f"length {number(lengths[id], 4)}" in mark.one("title").text
     ticks = [tick.text for tick in page.one(id="plot2").one("g", cls="axis").all("text")]
-    assert ticks[-2:] == ["mean judgment (overall)", "length"]
+    assert ticks[-2:] == ["mean rating (overall)", "length"]
     groups = page.one(id="plot2").all("g", cls="points")
     shapes = {group.all("use")[0].attributes["href"] for group in groups}
     assert len(groups) == len(shapes) == 2

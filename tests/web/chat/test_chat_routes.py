@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from interloq import write
+from interloq.web.access import people
+from interloq.web.studies.questions import Question, StudyTask
+from interloq.web.studies.task_file import prepare_file, read_settings
 from tests.made_chat_server import Server, serving
 from tests.web.bots import FAILING, FLAKY
 from tests.web.conftest import People, Person, Served, chat_task, export
@@ -161,3 +167,95 @@ def test_a_given_first_message_is_sent_by_itself(served: Served, person: People)
     page.reload()
     assert texts(page) == ["Hi!", "You said: Hi!", "How are you?", "You said: How are you?"]
     assert page.locator("#message").is_editable()
+
+
+PUBLISHED = {  # the questions of the papers, in the languages of the pages
+    "en": [
+        ("fluency", "Are Bot's responses fluent and grammatically correct?"),
+        ("specificity", "Are Bot's responses specific and explicit in the given context?"),
+        ("sensibleness", "Are Bot's responses sensible?"),
+        ("overall", "Is the overall impression of the chatbot good?"),
+    ],
+    "ja": [
+        ("fluency", "応答は流暢で、文法的に正しいですか？"),
+        ("specificity", "応答は文脈に対して具体的で明確ですか？"),
+        ("sensibleness", "応答は理にかなっていますか？"),
+        ("overall", "全体としての印象は良いですか？"),
+    ],
+}
+FIRST = {"en": "Hi!", "ja": "こんにちは！"}
+
+
+@pytest.mark.parametrize(("scheme", "width", "language"), [("light", 1280, "en"), ("dark", 390, "ja")])
+def test_six_turns_four_questions_and_replies_of_seven_systems(
+    served: Served, person: People, tmp_path: Path, scheme: str, width: int, language: str
+) -> None:
+    first = FIRST[language]
+    asked = tuple(Question(aspect, text, labels=("-", "+")) for aspect, text in PUBLISHED[language])
+    options = {"bots": {"secret-parrot": "echo"}, "first": first, "replies": []}
+    settings = StudyTask("chat", "six-turns", asked, turns=6, language=language, options=options)
+    task = served.add_chat(settings)
+    one = person(color_scheme=scheme, viewport={"width": width, "height": 844}, reduced_motion="reduce")
+    page = one.open(served.invite(task))
+    for count in range(1, 6):
+        page.locator("#turns li").nth(2 * count - 1).wait_for()  # the reply
+        page.locator("#message").press_sequentially(f"line {count}")
+        one.press("Enter")
+    page.locator("#turns li").nth(11).wait_for()
+    assert page.locator("#say").is_hidden()  # six turns were said
+    assert texts(page)[::2] == [first, *(f"line {count}" for count in range(1, 6))]
+    one.check_page()
+    with page.expect_navigation():
+        one.press("Enter")  # the focus is on the button to the questions
+    assert page.locator("fieldset legend").all_inner_texts() == [text for _, text in PUBLISHED[language]]
+    one.check_page()
+    one.press("5", "4", "3", "2")
+    one.submit()
+    (dialogue,) = export(served.database, task, tmp_path / "talks.jsonl")
+    assert (len(dialogue.turns), dialogue.given) == (12, 1)
+    whole = {one.aspect: (one.value, one.role) for one in dialogue.ratings if one.aspect != "continued"}
+    assert whole == {
+        aspect: (value, "interlocutor") for (aspect, _), value in zip(PUBLISHED[language], (5, 4, 3, 2), strict=True)
+    }
+    _rate_further_replies(served, one, task, tmp_path, language)
+
+
+def _rate_further_replies(served: Served, one: Person, task: int, folder: Path, language: str) -> None:
+    """Let the person who talked rate seven systems' replies and the reply that they got, with a slider."""
+    *_, got = export(served.database, task, folder / "replies.jsonl", replies=True)
+    others = [replace(got, system=f"secret-owl-{i}", response=f"reply {i}", ratings=()) for i in range(7)]
+    write(folder / "own.jsonl", [got, *others], kind="samples", users="hashed")
+    (folder / "own.json").write_text(
+        json.dumps({
+            "language": language,
+            "questions": [{"aspect": "answer", "text": "?", "control": "slider", "low": 0, "high": 100}],
+            "options": {"interlocutor": True},
+        })
+    )  # fmt: skip
+    prepared = prepare_file(folder / "own.jsonl", read_settings(folder / "own.json", kind="rate", name="own"))
+    with served.database.writing() as connection:
+        number = prepared.store(connection)["number"]
+        (link,) = people.invite_to_task(connection, number, number=1, label="", parameter="", most_people=1)
+    page = one.open(served.url + link)
+    assert len(page.locator("section.unit").all()) == 8
+    assert page.locator(".context .tag").count() == 6  # their own turns
+    one.check_page()
+    for slider in page.locator("input[type=range]").all():
+        slider.focus()
+        one.press("End")
+    one.submit()
+    rated = export(served.database, number, folder / "rated.jsonl")
+    new = [rating for sample in rated for rating in sample.ratings if rating.aspect == "answer"]
+    assert [(rating.value, rating.role) for rating in new] == [(100, "interlocutor")] * 8
+    assert {rating.rater for rating in new} == {turn.speaker for turn in got.context[::2]}  # as in the chat
+
+
+def test_enter_that_ends_the_input_of_japanese_sends_nothing(served: Served, person: People) -> None:
+    one = person()
+    page = one.open(served.invite(served.add_chat(chat_task(bots=BOTS))))
+    page.locator("#message").fill("こんにちは")
+    for more in ({"isComposing": True}, {"keyCode": 229}):
+        page.locator("#message").dispatch_event("keydown", {"key": "Enter", **more})
+    assert texts(page) == []
+    one.press("Enter")
+    page.locator("#turns .text", has_text="You said: こんにちは").wait_for()

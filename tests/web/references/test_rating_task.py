@@ -70,6 +70,12 @@ def test_each_text_of_a_context_is_shown_once_without_source() -> None:
     assert "secret" not in str((tea.shown, walk.shown))
 
 
+def test_samples_without_a_context_are_rated_apart() -> None:
+    first, second = make_rating_items([Sample(name, [], "x", [GOOD]) for name in ("a", "b")])
+    assert first.answer_key != second.answer_key
+    assert [unit["places"] for unit in second.hidden["units"]] == [[("b/0", "")]]
+
+
 def test_one_reference_per_page_if_asked_or_if_there_are_too_many() -> None:
     many = [replace(SAMPLES[0], references=tuple(Reference(f"reply {i}") for i in range(21)))]
     with pytest.raises(InputError, match="21 references of sample 'secret-id-0': a page shows at most 20") as refused:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from interloq.data.records.jsonl import header
 from interloq.errors import InputError
+from interloq.reliability.reliability_options import draw_group
 from interloq.web.database import Database
-from interloq.web.references.reference_steps import ELSEWHERE, ReferenceDecision, get_work, take_step
+from interloq.web.references.reference_steps import ELSEWHERE, ReferenceDecision, get_work, number_person, take_step
+from interloq.web.studies.export import export_references
 from interloq.web.work import answers, assign
-from tests.web.conftest import SECRETS, AddReferences, take_item
+from tests.web.conftest import NAMES, SECRETS, AddReferences, take_item
 from tests.web.made_references import SAMPLES, WALK
 
 KEEP, NEXT = ReferenceDecision("keep"), ReferenceDecision("next")
@@ -65,6 +70,30 @@ def test_a_finished_query_is_finished_for_good(study: Database, add_references: 
     assert task.decide(person, second, NEXT).state.finished
     with study.writing() as connection:
         assert assign.next_item(connection, stored, person) is None
+
+
+def test_of_each_two_people_one_works_without_predictions(
+    study: Database, add_references: AddReferences, tmp_path: Path
+) -> None:
+    task = add_references(study, [*SAMPLES, WALK], per_item=4, options={"predictions": "groups", "seed": 3})
+    stored, shown = task.stored, []
+    for place in range(4):
+        person, number = task.start()
+        with study.writing() as connection:
+            number_person(connection, stored.settings, stored.id, person)
+            number_person(connection, stored.settings, stored.id, person)  # as on every page
+        work = task.decide(person, number, KEEP if place else NEXT)
+        assert work.group == draw_group(place + 1, 3)
+        shown.append(work.show()["assisted"])
+    assert shown[0] != shown[1]
+    assert shown[2] != shown[3]
+    with study.reading() as connection:
+        export_references(connection, stored, tmp_path / "out.jsonl", NAMES)
+    groups = header(tmp_path / "out.jsonl")["annotated"][-1]["groups"]
+    assert {group: len(people) for group, people in groups.items()} == {"assisted": 2, "unassisted": 2}
+    queries = [queries for people in groups.values() for queries in people.values()]
+    assert [len(own) for own in queries] == [1] * 4  # also of the person who added nothing
+    assert {query for own in queries for query in own} <= {"secret-id-0", "secret-id-1"}
 
 
 def test_an_item_that_was_left_goes_to_somebody_else(study: Database, add_references: AddReferences) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import select
 
 from interloq import Sample
 from interloq.errors import InputError
@@ -17,6 +18,7 @@ from interloq.web.database import Database
 from interloq.web.messages import texts
 from interloq.web.references.references_routes import Predictors, check_models
 from interloq.web.references.references_task import prepare_references
+from interloq.web.schema import step
 from interloq.web.studies.tasks import add_task
 from tests.reliability.made_model import small_model
 from tests.reliability.made_predictor import MadePredictor
@@ -190,3 +192,63 @@ def test_a_study_is_not_served_without_its_model(sqlite_study: Database, tmp_pat
     model.rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match="no such folder"):
         check_models(sqlite_study)
+
+
+def test_people_who_see_no_predictions_are_sent_none(
+    served: Served, person: People, add_references: AddReferences, tmp_path: Path
+) -> None:
+    options = {"predictions": "hidden", "must_rise": True}
+    task = add_references(served.database, TEA, pairs=PAIRS, options=options).stored.id
+    one = person(color_scheme="dark", viewport={"width": 390, "height": 844})
+    page = one.open(served.invite(task))
+    assert not page.locator(".gauge").is_visible()
+    assert not page.locator("#best").is_visible()
+    one.check_page()
+    page.locator("#others summary").click()
+    assert page.locator("#others-list .quiet").all_inner_texts() == [""] * 3
+    assert "prediction" not in page.locator("main").inner_text()
+    token = page.locator("body").get_attribute("data-csrf") or ""
+    for name, more in (("offer", {}), ("attempt", {"text": "milk cup"})):
+        body = {"assignment": 1, "place": 0, **more}
+        sent = one.context.request.post(
+            f"{served.url}/api/references/{name}", data=body, headers={"X-CSRF-Token": token, "Origin": served.url}
+        ).json()
+        assert sent.get("before") is sent.get("after") is sent.get("best") is None
+        assert not sent.get("with_each")
+    one.press("b", "k")  # there is no best one; everything may be kept
+    wait_for(page, "#known", "we so kept by you")
+    one.press("?")
+    assert "help most" not in page.locator("#help").inner_text()
+    assert export_references(served, task, tmp_path)[2:] == [(f"{HOSTILE} we so", "retrieved:secret-id-p1")]
+    with served.database.reading() as connection:
+        (body,) = connection.execute(select(step.c.body)).scalars()
+    assert (body["before"], body["after"]) == pytest.approx((0.05, 0.0))  # recorded all the same
+
+
+def test_a_candidate_that_lowers_the_prediction_must_be_edited(
+    served: Served, person: People, add_references: AddReferences, tmp_path: Path
+) -> None:
+    task = add_references(served.database, TEA, pairs=PAIRS, options={"must_rise": True}).stored.id
+    one = person()
+    page = one.open(served.invite(task))
+    wait_for(page, "#after", "−0.050$")
+    assert page.locator("#keep").get_attribute("aria-disabled") == "true"
+    one.press("k")
+    wait_for(page, "#why", "The prediction does not rise with this candidate: edit or abandon it.")
+    one.check_page()
+    token = page.locator("body").get_attribute("data-csrf") or ""
+    refused = one.context.request.post(
+        f"{served.url}/api/references/step",
+        data={"assignment": 1, "place": 0, "action": "keep"},
+        headers={"X-CSRF-Token": token, "Origin": served.url},
+    )
+    assert refused.status in (409, 422)
+    one.press("e")
+    page.locator("#text").fill("milk cup")
+    one.press("Control+Enter")
+    wait_for(page, "#after", r"\+0\.200$")
+    assert page.locator("#keep").get_attribute("aria-disabled") == "false"
+    one.press("k")
+    wait_for(page, "#known", "milk cup edited by you")
+    assert export_references(served, task, tmp_path)[2:] == [("milk cup", "human")]
+    one.complaints.clear()  # the browser reports the refusal

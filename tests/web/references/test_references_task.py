@@ -9,6 +9,7 @@ import pytest
 
 from interloq import Sample
 from interloq.errors import InputError
+from interloq.records import Pair
 from interloq.web.references.references_task import make_stored_request, prepare_references, references_options
 from interloq.web.studies.questions import Question, StudyTask
 from tests.reliability.made_predictor import use
@@ -53,11 +54,26 @@ def test_samples_without_a_decision_are_refused(monkeypatch: pytest.MonkeyPatch,
         ({"near_duplicates": 2}, "near_duplicates must be from 0 to 1"),
         ({"drop_own_replies": "yes"}, "true or false"),
         ({"device": "gpu"}, "unknown device 'gpu'"),
+        ({"predictions": "group"}, "unknown predictions 'group'; did you mean 'groups'"),
+        ({"must_rise": 1}, "must_rise must be true or false"),
+        ({"llm": 3}, "llm must be"),
     ],
 )
 def test_unsuitable_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         references_options(StudyTask("references", "x", (), options={"model": "m", "log": "pairs.jsonl", **options}))
+
+
+def test_candidates_come_from_the_same_query_or_a_bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch)
+    same = [Pair("p", "Do you want tea?", "leaf"), Pair("q", "do you want some tea", "milk")]
+    task, (item,), _ = prepare_references(SAMPLES, references_task(tmp_path, same, options={"from": "query"}))
+    assert [one["text"] for one in item.hidden["candidates"]] == ["leaf"]
+    assert references_options(task).origin == "query"
+    written = references_task(tmp_path, options={"log": [], "llm": "eliza", "replies": 2, "model": "ready"})
+    task, (item,), _ = prepare_references(SAMPLES, written)
+    assert {one["source"] for one in item.hidden["candidates"]} == {"retrieved:llm/0"}  # it repeats itself
+    assert task.options["model"] == "ready"  # not a folder
 
 
 def test_questions_are_refused() -> None:
@@ -70,6 +86,7 @@ def test_questions_are_refused() -> None:
     [
         ({"index": "qdrant://127.0.0.1:9/x"}, "sends contexts to qdrant://127.0.0.1:9/x"),
         ({"encoder": "hub:org/name@main"}, "downloads hub:org/name@main"),
+        ({"llm": "endpoint(url='http://127.0.0.1:9/v1',model='m')"}, "sends dialogues to http://127.0.0.1:9/v1"),
     ],
 )
 def test_settings_that_reach_outside_need_trust(

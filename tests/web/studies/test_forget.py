@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
 
 from interloq.data.pseudonyms import Pseudonyms
-from interloq.records import Dialogue, Turn
+from interloq.records import Dialogue, Reference, Sample, Turn
 from interloq.servers.replies import Reply
 from interloq.web.access import people
 from interloq.web.chat.chat_export import send_to_outsiders
@@ -25,12 +26,13 @@ from interloq.web.studies.forget import (
     note_export,
     withdraw_person,
 )
+from interloq.web.studies.questions import StudyTask
 from interloq.web.studies.task_file import prepare_file, read_settings
 from interloq.web.studies.tasks import get_task, number_of_items
 from tests.web.access.test_access import invite, visit
 from tests.web.chat.test_chat_export import rate, talk
 from tests.web.chat.test_conversations import start_chat
-from tests.web.conftest import NAMES, add_annotators, finish_item, likert_task, replies, store_task, take_item
+from tests.web.conftest import NAMES, add_annotators, export, finish_item, likert_task, replies, store_task, take_item
 
 
 def test_people_are_forgotten_by_id_or_pseudonym(study: Database) -> None:
@@ -80,6 +82,17 @@ def test_conversations_disappear_from_the_tasks_of_outsiders(study: Database, tm
         assert name not in str(shown)
         rated = select(func.count()).select_from(answer).where(answer.c.submission.like("submission-%"))
         assert connection.execute(rated).scalar_one() == 1
+
+
+def test_conversations_are_found_among_rated_references(study: Database, tmp_path: Path) -> None:
+    stored, person, _ = start_chat(study)
+    rate(study, stored, person, talk(study, stored, person, Reply("one")))
+    (reply, *_) = export(study, stored.id, tmp_path / "replies.jsonl", replies=True)
+    references = [Reference("two"), Reference("three", source="retrieved:1")]
+    settings = StudyTask("references-rating", "refs")
+    store_task(study, settings, [replace(reply, references=references), Sample("x", ["Hi"], "y", ["z"])])
+    with study.reading() as connection:
+        assert {name: len(items) for name, items in find_copied_items(connection, person).items()} == {"refs": 1}
 
 
 def test_the_same_id_with_other_texts_is_not_a_copy(study: Database) -> None:

@@ -84,7 +84,7 @@ def test_without_settings_people_are_asked_a_question_and_not_an_aspect(
 
 
 def test_a_missing_kind_names_the_option() -> None:
-    with pytest.raises(InputError, match="choose one with --task: rate, compare, references, chat"):
+    with pytest.raises(InputError, match="choose one with --task: rate, compare, references, references-rating, chat"):
         read_settings(None, default_name="x", kind=None)
 
 
