@@ -6,7 +6,7 @@
 
 The same exchanges are learned from by the loop of `interloq train bot` (`learn/fit.py`) and by a loop as in a tutorial:
 batches of a fixed number of exchanges in random order, padded to the longest, prepared between the steps, in float32,
-with the loss over all places. A batch of the plain loop has as many exchanges as one of the other loop has on average.
+with the loss over all places: batches of `--batch` exchanges, and batches of as many as the other loop has on average.
 Tokens are those of contexts and replies, without padding; the second pass over the same batches is timed.
 
 The exchanges have lengths as in public logs; `--examples FOLDER` takes those that `interloq train bot --examples` kept.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -91,10 +92,10 @@ def ours(task: ReplyTask, steps: int, device: str) -> float:
     return count_tokens(task, some.batches("train", 1)) / float(curve[-1]["seconds"])
 
 
-def plain(task: ReplyTask, steps: int, device: str) -> float:
-    """Return the tokens per second of the plain loop."""
+def plain(task: ReplyTask, steps: int, device: str, size: int) -> float:
+    """Return the tokens per second of the plain loop, with batches of `size` exchanges."""
     chosen = task.batches("train", 1)
-    size = int(np.mean([len(batch) for batch in chosen]))
+    size = size or int(np.mean([len(batch) for batch in chosen]))
     count = task.exchanges.range("train").stop - task.exchanges.range("train").start
     order = np.random.default_rng(0).permutation(count) + count
     batches = [order[i : i + size] for i in range(0, min(count, steps * size), size)]
@@ -140,6 +141,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--examples", type=Path, help="tokenised exchanges")
+    parser.add_argument("--batch", type=int, default=64, help="exchanges per batch of the plain loop")
     parser.add_argument("--steps", type=int, help="batches of the package's loop")
     parser.add_argument("--kinds", default=",".join(KINDS))
     args = parser.parse_args()
@@ -148,15 +150,16 @@ def main() -> None:
     steps = args.steps or STEPS[device]
     name = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} thread(s)"
     print(f"{name}, torch {torch.__version__}; tokens per second")
-    print(f"{'kind':<12} {'plain':>12} {'interloq':>12} {'ratio':>6}")
+    print(f"{'kind':<12} {'plain':>12} {'equal size':>12} {'interloq':>12} {'ratio':>6} {'equal':>6}")
     for kind in args.kinds.split(","):
         settings = BotNetwork(kind=kind, **SIZES[device])
         rates = []
-        for measure in (plain, ours):
+        for measure in (partial(plain, size=args.batch), partial(plain, size=0), ours):
             torch.manual_seed(0)
             network = make_network(VOCABULARY, settings, BotReading())
             rates.append(measure(ReplyTask(network, stored, BotReading(), settings), steps, device))
-        print(f"{kind:<12} {rates[0]:>12,.0f} {rates[1]:>12,.0f} {rates[1] / rates[0]:>6.2f}", flush=True)
+        figures = "".join(f" {rate:>12,.0f}" for rate in rates)
+        print(f"{kind:<12}{figures} {rates[2] / rates[0]:>6.2f} {rates[2] / rates[1]:>6.2f}", flush=True)
 
 
 if __name__ == "__main__":

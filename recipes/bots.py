@@ -168,8 +168,11 @@ def train_kind(name: str, work: Path, output: Path, *, size: str, device: str, e
     kind = KINDS[name]
     folder = unpack(work, kind.language)
     job = make_job(folder, READING[kind.language], kind.network(size), replace(TRAINING, epochs=epochs))
-    if minutes and not (output / name / "model.json").exists():
+    if minutes:
         job = replace(job, training=replace(job.training, epochs=find_epochs(job, output / name, device, minutes)))
+    if job.settings.kind == "vhred":  # the whole bound must count for most of the training
+        annealing = min(job.settings.annealing, job.training.epochs / 3)
+        job = replace(job, settings=replace(job.settings, annealing=annealing))
     started = time.monotonic()
     facts = train(job, output / name, device=device, report=lambda line: print_stderr(f"{name}: {line}"))
     perplexity = facts["perplexity"]["word"]

@@ -15,10 +15,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from interloq.play.networks.network import ReplyNetwork, Source, run_recurrent
+from interloq.data.text.token_texts import Texts
+from interloq.play.networks.network import PackedTexts, ReplyNetwork, Source, run_recurrent
+
+
+@dataclass(frozen=True, slots=True)
+class LstmSource:
+    """Padded rows, and the order in which an LSTM reads them."""
+
+    rows: Source
+    packed: PackedTexts
+
+    def on(self, device: torch.device) -> LstmSource:
+        """Return the rows on a device."""
+        return LstmSource(self.rows.on(device), self.packed.on(device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +58,21 @@ class LstmNetwork(ReplyNetwork):
         self.score = torch.nn.Linear(dimensions, dimensions, bias=False)
         self.output = torch.nn.Linear(2 * dimensions, dimensions)
 
-    def encode(self, source: Source) -> LstmState:
-        embedded = self.dropout(self.embedding(source.tokens))
-        packed = pack_padded_sequence(embedded, source.lengths, batch_first=True, enforce_sorted=False)
-        states, (hidden, cell) = run_recurrent(self.encoder, packed)
-        memory, _ = pad_packed_sequence(states, batch_first=True, total_length=source.tokens.shape[1])
-        first = [self._join_directions(state) for state in (hidden, cell)]
-        return LstmState(memory, self.score(memory), source.mask, *first)
+    @staticmethod
+    def arrange(rows: Texts) -> LstmSource:
+        """Return padded rows, and the order in which they are read."""
+        padded: Source = ReplyNetwork.arrange(rows)
+        lengths = np.maximum(rows.lengths, 1)  # an empty context is one unknown token
+        return LstmSource(padded, PackedTexts.of(lengths, np.arange(len(lengths)) * padded.tokens.shape[1]))
+
+    def encode(self, source: LstmSource) -> LstmState:
+        tokens, mask = source.rows.tokens, source.rows.mask
+        embedded = self.dropout(self.embedding(tokens)).flatten(0, 1)
+        states, last = source.packed.read(self.encoder, embedded)
+        memory = states.new_zeros(tokens.numel(), self.dimensions).index_copy(0, source.packed.places, states)
+        memory = memory.view(*tokens.shape, self.dimensions)
+        hidden, cell = (self._join_directions(state) for state in last)
+        return LstmState(memory, self.score(memory), mask, hidden, cell)
 
     def decode(self, encoding: LstmState, inputs: torch.Tensor) -> torch.Tensor:
         return self._read(encoding, inputs)[1]

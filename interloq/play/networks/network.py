@@ -24,9 +24,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.nn import functional
+from torch.nn.utils.rnn import PackedSequence
 
 from interloq.data.text.token_texts import Texts
 from interloq.learn.devices import map_tensors
+from interloq.learn.gru import packing
 from interloq.models.batches import lengths_of, make_batches, random_bits
 
 UNKNOWN, SEPARATOR, END = 0, 1, 2  # ids of the SentencePiece models that are trained here
@@ -43,20 +45,51 @@ class Prompt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Padded rows of tokens, and their lengths (on the CPU)."""
+    """Padded rows of tokens, and a mask that is true for tokens."""
 
     tokens: torch.Tensor
-    lengths: torch.Tensor
+    mask: torch.Tensor
 
     def on(self, device: torch.device) -> Source:
         """Return the rows on a device."""
-        return Source(self.tokens.to(device, non_blocking=True), self.lengths)
+        return Source(*move(device, self.tokens, self.mask))
 
-    @property
-    def mask(self) -> torch.Tensor:
-        """True for tokens, False for padding."""
-        width = torch.arange(self.tokens.shape[1], device=self.tokens.device)
-        return width < self.lengths.to(self.tokens.device)[:, None]
+
+@dataclass(frozen=True, slots=True)
+class PackedTexts:
+    """The order in which recurrent layers read texts: see `interloq.learn.gru.packing`.
+
+    It is made on the CPU beforehand, because every question about lengths would make the CPU wait for the GPU.
+    """
+
+    places: torch.Tensor  # of the tokens in padded or joined rows
+    sizes: torch.Tensor  # texts with a t-th token; on the CPU
+    inverse: torch.Tensor  # the place of each text in this order
+
+    @classmethod
+    def of(cls, lengths: NDArray[np.int64], starts: NDArray[np.int64]) -> PackedTexts:
+        """Return the order for texts of these lengths, whose tokens begin at `starts`."""
+        places, sizes, order = packing(torch.from_numpy(lengths))
+        ends = np.cumsum(lengths)
+        shift = np.repeat(starts - ends + lengths, lengths)  # from joined texts to where they are
+        return cls(places + torch.from_numpy(shift)[places], sizes, torch.argsort(order))
+
+    def on(self, device: torch.device) -> PackedTexts:
+        """Return the order with its indices on a device."""
+        places, inverse = move(device, self.places, self.inverse)
+        return PackedTexts(places, self.sizes, inverse)
+
+    def read(self, layers: torch.nn.Module, tokens: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        """Return the layers' outputs in this order, and their last states in the order of the texts."""
+        states, last = run_recurrent(layers, PackedSequence(tokens[self.places], self.sizes))
+        if isinstance(last, tuple):
+            return states.data, tuple(part[:, self.inverse] for part in last)
+        return states.data, last[:, self.inverse]
+
+
+def move(device: torch.device, *tensors: torch.Tensor) -> list[torch.Tensor]:
+    """Return tensors on a device, without waiting for it."""
+    return [tensor.to(device, non_blocking=True) for tensor in tensors]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +103,14 @@ class Targets:
     tokens: torch.Tensor
     places: torch.Tensor
     owners: torch.Tensor  # the row of each place
-    lengths: torch.Tensor  # on the CPU
+    packed: PackedTexts
     noise: torch.Tensor | None
     progress: float
 
     def on(self, device: torch.device) -> Targets:
         """Return the replies on a device."""
         moved: Targets = map_tensors(self, lambda tensor: tensor.to(device, non_blocking=True))
-        return replace(moved, lengths=self.lengths)
+        return replace(moved, packed=self.packed.on(device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +146,7 @@ class ReplyNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
         lengths = rows.lengths
         width = int(lengths.max(initial=1))
         tokens = rows.pad(np.arange(len(lengths)), width, 0)
-        return Source(torch.from_numpy(tokens), torch.from_numpy(lengths))
+        return Source(torch.from_numpy(tokens), torch.from_numpy(np.arange(width) < lengths[:, None]))
 
     @abstractmethod
     def encode(self, source: Any) -> Any:
@@ -217,7 +250,7 @@ def arrange_targets(replies: Texts, noise: NDArray[np.float32], progress: float 
         tokens=torch.from_numpy(tokens),
         places=torch.from_numpy(places),
         owners=torch.from_numpy(places // width),
-        lengths=torch.from_numpy(lengths),
+        packed=PackedTexts.of(lengths, np.arange(len(lengths)) * width),
         noise=torch.from_numpy(noise) if noise.size else None,
         progress=progress,
     )

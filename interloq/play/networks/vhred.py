@@ -25,29 +25,36 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from torch.nn import functional
-from torch.nn.utils.rnn import PackedSequence
 
 from interloq.data.text.token_texts import Texts
-from interloq.learn.gru import packing
-from interloq.play.networks.network import END, SEPARATOR, Losses, ReplyNetwork, Targets, draw_noise, run_recurrent
+from interloq.play.networks.network import (
+    END,
+    SEPARATOR,
+    Losses,
+    PackedTexts,
+    ReplyNetwork,
+    Targets,
+    draw_noise,
+    move,
+    run_recurrent,
+)
 
 FLOOR = 1e-6  # of a variance
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSource:
-    """All turns of a batch end to end, each with END, their lengths (on the CPU), and each row's turns, padded."""
+    """All turns of a batch end to end, each with END, the order of reading them, and each row's turns, padded."""
 
     tokens: torch.Tensor
-    lengths: torch.Tensor
+    packed: PackedTexts
     turns: torch.Tensor  # numbers of turns [rows, turns]
     counts: torch.Tensor  # turns of each row
 
     def on(self, device: torch.device) -> TurnSource:
         """Return the turns on a device."""
-        moved = (part.to(device, non_blocking=True) for part in (self.tokens, self.turns, self.counts))
-        tokens, turns, counts = moved
-        return TurnSource(tokens, self.lengths, turns, counts)
+        tokens, turns, counts = move(device, self.tokens, self.turns, self.counts)
+        return TurnSource(tokens, self.packed.on(device), turns, counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +141,12 @@ class VhredNetwork(ReplyNetwork):
         lengths = np.diff(ends, prepend=-1)
         columns = np.arange(int(counts.max(initial=1)))
         turns = np.minimum((np.cumsum(counts) - counts)[:, None] + columns, len(lengths) - 1)
-        return TurnSource(*map(torch.from_numpy, (tokens, lengths, turns, counts)))
+        packed = PackedTexts.of(lengths, np.cumsum(lengths) - lengths)
+        return TurnSource(torch.from_numpy(tokens), packed, torch.from_numpy(turns), torch.from_numpy(counts))
 
     def encode(self, source: TurnSource) -> torch.Tensor:
         """Return the context vectors."""
-        vectors = self._encode_turns(source.tokens, source.lengths)
+        vectors = self._encode_turns(source.tokens, source.packed)
         states, _ = run_recurrent(self.contexts, self.dropout(vectors[source.turns]))
         rows = torch.arange(len(source.counts), device=states.device)
         last: torch.Tensor = states[rows, source.counts - 1]
@@ -159,7 +167,7 @@ class VhredNetwork(ReplyNetwork):
 
     def losses(self, source: TurnSource, targets: Targets) -> Losses:
         context = self.encode(source)
-        reply = self._encode_turns(targets.tokens.flatten()[targets.places], targets.lengths)
+        reply = self._encode_turns(targets.tokens.flatten(), targets.packed)
         prior, posterior = self.prior(context), self.posterior(torch.cat([context, reply], dim=1))
         state = self._open(context, posterior.sample(targets.noise))
         states = self.decode(state, self._drop_words(targets.inputs))
@@ -171,13 +179,10 @@ class VhredNetwork(ReplyNetwork):
             weight = min(1.0, targets.progress / self.annealing)
         return torch.add(losses.tokens, losses.kl, alpha=weight)
 
-    def _encode_turns(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def _encode_turns(self, tokens: torch.Tensor, packed: PackedTexts) -> torch.Tensor:
         """Return a vector per turn: the last states of both directions."""
-        places, sizes, order = packing(lengths)
-        embedded = self.dropout(self.embedding(tokens[places.to(tokens.device)]))
-        _, last = run_recurrent(self.utterances, PackedSequence(embedded, sizes))
-        joined = torch.cat([last[-2], last[-1]], dim=1)
-        return joined[torch.argsort(order).to(joined.device)]
+        _, last = packed.read(self.utterances, self.dropout(self.embedding(tokens)))
+        return torch.cat([last[-2], last[-1]], dim=1)
 
     def _open(self, context: torch.Tensor, latent: torch.Tensor) -> VhredState:
         hidden = torch.tanh(self.opening(torch.cat([context, latent], dim=1)).float())

@@ -54,14 +54,14 @@ def read_batch(task: ReplyTask, pieces: Pieces, examples: Any) -> list[tuple[lis
     batch = task.prepare("train", examples)
     found = []
     for i in range(len(examples)):
-        source = batch.source.tokens[i][: batch.source.lengths[i]].tolist()
+        source = batch.source.rows.tokens[i][batch.source.rows.mask[i]].tolist()
         turns: list[list[int]] = [[]]
         for token in source:
             if token == SEPARATOR:
                 turns.append([])
             else:
                 turns[-1].append(token)
-        reply = batch.targets.tokens[i][: batch.targets.lengths[i]].tolist()
+        reply = batch.targets.tokens[i][: int((batch.targets.owners == i).sum())].tolist()
         assert batch.targets.inputs[i][: len(reply)].tolist() == [END, *reply[:-1]]
         assert reply[-1] == END
         found.append(([join_pieces(pieces, turn) for turn in turns], join_pieces(pieces, reply[:-1])))
@@ -180,10 +180,10 @@ def test_a_latent_variable_that_is_ignored_or_too_costly_is_reported(prepared: t
 
 
 def test_a_diverging_divergence_is_reported(tmp_path: Path) -> None:
-    job = make_job(write_log(tmp_path / "log.jsonl", n=60), kind="vhred", learning_rate=3.0, epochs=2)
+    job = make_job(write_log(tmp_path / "log.jsonl", n=60), kind="vhred", annealing=1e9, epochs=10)
     reports: list[str] = []
     facts = train(job, tmp_path / "bot", device="cpu", report=reports.append)
-    assert facts["kl"] > facts["loss_per_reply"] / 2
+    assert facts["kl"] > 0.5 * facts["loss_per_reply"]  # nothing holds it back
     assert "lower --annealing or --learning-rate" in reports[-1]
 
 

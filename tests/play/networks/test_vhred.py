@@ -118,5 +118,5 @@ def test_the_prior_gives_each_seed_its_own_reply(network: VhredNetwork) -> None:
 def test_turns_of_a_row_that_was_cut_at_the_front_are_read(network: VhredNetwork) -> None:
     source = network.arrange(Texts.of([[SEPARATOR, 5], [4, SEPARATOR, 5, 6], []]))
     assert source.counts.tolist() == [2, 2, 1]
-    assert source.lengths.tolist() == [1, 2, 2, 3, 1]
+    assert source.packed.sizes.tolist() == [5, 3, 1]  # turns of 1, 2, 2, 3 and 1 tokens
     assert source.tokens.tolist() == [END, 5, END, 4, END, 5, 6, END, END]
