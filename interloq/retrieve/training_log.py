@@ -83,7 +83,9 @@ class TrainingLog:
         """Yield the pairs or dialogues of one file."""
         kind = kind_of(path)
         if kind not in ("pairs", "dialogues"):
-            raise InputError(f"the file contains {kind}", hint="name files of pairs or of dialogues", where=path)
+            is_empty = Path(path).is_file() and not Path(path).stat().st_size
+            contents = "nothing" if is_empty else kind
+            raise InputError(f"the file contains {contents}", hint="name files of pairs or of dialogues", where=path)
         yield from read(path, kind=kind, strict=self.reading.strict, on_reject=self._reject)
 
     def rated_samples(self, path: str) -> Iterator[Sample]:

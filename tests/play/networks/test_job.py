@@ -133,7 +133,7 @@ def test_bad_logs_are_refused_with_a_reason(tmp_path: Path, monkeypatch: pytest.
     for name, says in (
         ("alone", "in 9 dialogues only one speaker has a turn, so nobody replies"),
         ("few", "only 1 different dialogues or utterances"),
-        ("empty", "empty.jsonl"),
+        ("empty", "empty.jsonl: the file contains nothing"),
     ):
         assert main(["train", "bot", f"{name}.jsonl", "-o", f"bot-{name}", *TINY]) == 2
         assert says in capsys.readouterr().err, name
