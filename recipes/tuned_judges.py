@@ -106,7 +106,7 @@ class TunedJudges:
     @cached_property
     def scorer(self) -> RelevanceScorer:
         """The scorer that training starts from; its network is the one that is tuned."""
-        return RelevanceScorer.load(self.folder, device=self.device)
+        return RelevanceScorer.load(self.folder, device=self.device, trainable=True)
 
     @cached_property
     def _start(self) -> dict[str, torch.Tensor]:

@@ -32,8 +32,13 @@ class CrossEncoderScorer:
         self.padded = True
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto", precision: Precision = "float32") -> Self:
-        """Load a scorer from its folder, or the packaged one of this name; see cpu_linear.py for `precision`."""
+    def load(
+        cls, folder: str | Path, *, device: str = "auto", precision: Precision = "float32", trainable: bool = False
+    ) -> Self:
+        """Load a scorer from its folder, or the packaged one of this name; see cpu_linear.py for `precision`.
+
+        With `trainable`, the network keeps torch's own layers, which are slower on some processors.
+        """
         check_precision(precision, pick_device(device))
         folder = scorer_folder(folder, cls.kind)
         facts, tensors = load_model(folder, kind=cls.kind)
@@ -44,7 +49,8 @@ class CrossEncoderScorer:
             check_temperature(facts)
         network = load_trained_network(folder, facts, tensors, outputs=1, merged=False)
         scorer = cls(network, subwords, facts, device)
-        speed_up(scorer.network.encoder, precision)
+        if not trainable:
+            speed_up(scorer.network.encoder, precision)
         merge(scorer.network)  # what is left, such as all layers on a GPU
         scorer.padded = precision == "float32"  # sums over padding differ in the last digit, which may round otherwise
         return scorer

@@ -33,7 +33,7 @@ class OneDnnLinear(torch.nn.Module):  # type: ignore[misc]
 
     def __init__(self, layer: torch.nn.Linear) -> None:
         super().__init__()
-        self.bias = layer.bias
+        self.bias, self.weight = layer.bias, _keep_type(layer)
         self.arranged = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), ROWS)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
@@ -47,7 +47,7 @@ class Int8Linear(torch.nn.Module):  # type: ignore[misc]
 
     def __init__(self, layer: torch.nn.Linear) -> None:
         super().__init__()
-        self.bias = layer.bias
+        self.bias, self.weight = layer.bias, _keep_type(layer)
         self.rounded, steps = _round(layer.weight.detach())
         self.steps = steps.squeeze(1)
 
@@ -59,6 +59,11 @@ class Int8Linear(torch.nn.Module):  # type: ignore[misc]
         if self.bias is not None:
             outputs.add_(self.bias)
         return outputs.view(*states.shape[:-1], -1)
+
+
+def _keep_type(layer: torch.nn.Linear) -> torch.Tensor:
+    """Return weights without rows: networks such as T5 read the number type of their layers' weights."""
+    return torch.empty(0, layer.in_features)
 
 
 def _round(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

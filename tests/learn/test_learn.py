@@ -110,7 +110,7 @@ def test_the_weights_of_the_package_tell_replies_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"epochs": 0}, {"learning_rate": -1.0}, {"clip": -1.0}, {"warmup": 1.5}, {"patience": 0}]
+    "options", [{"epochs": 0}, {"learning_rate": -1.0}, {"clip": -1.0}, {"warmup": 1.5}, {"patience": -1}]
 )
 def test_settings_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
