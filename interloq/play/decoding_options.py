@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from interloq.errors import InputError
 
@@ -61,3 +61,8 @@ class Decoding:
                 f"{n} candidates cannot come from the most likely tokens alone",
                 hint="use beams, or a temperature above 0",
             )
+
+
+def decoding_of(bot: object) -> Decoding:
+    """Return the decoding of a bot that has all of its settings as fields of the same names."""
+    return Decoding(**{field.name: getattr(bot, field.name) for field in fields(Decoding)})

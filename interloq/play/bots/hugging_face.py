@@ -23,7 +23,7 @@ from interloq.models.loaded import last_written
 from interloq.options import limited
 from interloq.play.bot import Bot, ReplyCandidate, generator, make_crash_reply
 from interloq.play.causal.settings import find_speaker_token
-from interloq.play.decoding_options import Decoding
+from interloq.play.decoding_options import Decoding, decoding_of
 from interloq.records import Turn
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
 from interloq.signature import Signature, fingerprint, signature
@@ -72,15 +72,7 @@ class HuggingFace(Bot, name="hf"):
     @property
     def decoding(self) -> Decoding:
         """How tokens are chosen."""
-        return Decoding(
-            temperature=self.temperature,
-            top_k=self.top_k,
-            top_p=self.top_p,
-            beams=self.beams,
-            groups=self.groups,
-            diversity=self.diversity,
-            length_penalty=self.length_penalty,
-        )
+        return decoding_of(self)
 
     def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
         """Return one reply, shown while it is generated."""

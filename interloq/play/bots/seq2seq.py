@@ -17,7 +17,7 @@ from interloq.errors import InputError, MissingDependencyError
 from interloq.models.loaded import last_written
 from interloq.options import limited
 from interloq.play.bot import Bot, ReplyCandidate, generator
-from interloq.play.decoding_options import Decoding
+from interloq.play.decoding_options import Decoding, decoding_of
 from interloq.records import Turn
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply
 from interloq.signature import Signature, signature
@@ -52,15 +52,7 @@ class Seq2Seq(Bot, name="seq2seq"):
     @property
     def decoding(self) -> Decoding:
         """How tokens are chosen."""
-        return Decoding(
-            temperature=self.temperature,
-            top_k=self.top_k,
-            top_p=self.top_p,
-            beams=self.beams,
-            groups=self.groups,
-            diversity=self.diversity,
-            length_penalty=self.length_penalty,
-        )
+        return decoding_of(self)
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         written = self._write(dialogues, seeds, 1)
@@ -103,6 +95,7 @@ class Seq2Seq(Bot, name="seq2seq"):
                 hint="use it in mmi(backward=…), or train one without --reverse",
                 where=self.model,
             )
+        self.decoding.check_vocabulary(model.facts["config"]["vocabulary"])
         return model
 
 

@@ -103,4 +103,4 @@ def test_wrong_folders_and_settings_are_refused(folder: Path, tmp_path: Path) ->
     with pytest.raises(InputError, match="5 beams cannot be divided into 2 equal groups"):
         bot_of(folder, beams=5, groups=2)
     with pytest.raises(InputError, match="beams are more than the model's"):
-        bot_of(folder, beams=5_000).replies(DIALOGUES[:1], [1])
+        bot_of(folder, beams=5_000).signature()  # before a run, not as a crash in each dialogue
