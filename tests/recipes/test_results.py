@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from results import Cell, Finding, Measured, PublishedTable, load_measured, save_measured
+
+from interloq import InputError
+
+FINDING = Finding(item="002/39", way="FED", value=0.1, ci=(0.05, 0.15), units=20, unit="dialogues", data="Spot the Bot")
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "holds"),
+        ({"ci": (-0.01, 0.15)}, "cannot be told here"),
+        ({"ci": (-0.2, -0.1)}, "does not hold"),
+        ({"ci": (-0.01, 0.15), "published": 0.4}, "does not hold"),  # too small to be the published difference
+        ({"ci": (0.05, 0.15), "published": 0.4}, "holds"),  # smaller, but above 0
+        ({"ci": (-0.04, 0.1), "threshold": -0.05}, "holds"),  # not worse by more than .05
+        ({"ci": (-0.2, -0.06), "threshold": -0.05}, "does not hold"),
+        ({"ci": None}, "cannot be told here"),
+        ({"value": None, "ci": None}, "cannot be told here"),
+    ],
+)
+def test_one_rule_gives_the_verdict(changes: dict[str, Any], verdict: str) -> None:
+    assert replace(FINDING, **changes).verdict == verdict
+
+
+def test_measurements_are_read_as_they_were_written(tmp_path: Path) -> None:
+    table = PublishedTable(
+        item="002/33",
+        title="Spearman of three schemes",
+        data="Spot the Bot",
+        columns=["Spearman"],
+        rows={"self-play": [Cell(published=0.1, ours=0.2, ci=(0.1, 0.3))], "none": [Cell()]},
+    )
+    measured = Measured(command="python recipes/x.py", seconds=1.5, findings=[FINDING], tables=[table])
+    save_measured(tmp_path / "x.json", measured)
+    assert load_measured(tmp_path / "x.json") == measured
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"rows": []}')
+    with pytest.raises(InputError, match="does not contain the measurements"):
+        load_measured(path)
