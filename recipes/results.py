@@ -16,17 +16,27 @@ Items are named as in docs/papers.md: `002/39` is row 39 of the third paper, Sat
 
 from __future__ import annotations
 
+import argparse
 import json
 import platform
-from collections.abc import Iterator, Sequence
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from interloq import InputError
 from interloq.data.files.durable import write_atomically
+from interloq.statistics.resampling import cluster_counts, percentile_interval
+from interloq.terminal.console import number, number_with_interval, print_table
 
+Places = NDArray[np.int64]
 Verdict = Literal["holds", "does not hold", "cannot be told here"]
 Interval = tuple[float, float]
 FOLDER = Path(__file__).with_name("measured")
@@ -91,6 +101,53 @@ class Measured:
     tables: Sequence[PublishedTable] = ()
     machine: str = field(default_factory=lambda: f"{platform.machine()}, Python {platform.python_version()}")
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
+
+
+def add_measured_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--measured FILE`, which every recipe that tests a claim has."""
+    parser.add_argument("--measured", type=Path, metavar="FILE", help="write findings and tables for `python recipes`")
+
+
+def report_measured(
+    path: Path | None, findings: Sequence[Finding], tables: Sequence[PublishedTable], started: float
+) -> None:
+    """Print the findings with their verdicts; write them and the tables if `--measured` was given.
+
+    `started` is `time.monotonic()` at the start of the recipe.
+    """
+    print_findings(findings)
+    if path is not None:
+        arguments = shlex.join(sys.argv[1:])
+        command = f"python recipes/{Path(sys.argv[0]).name} {arguments}".strip()
+        seconds = round(time.monotonic() - started, 1)
+        save_measured(path, Measured(command=command, seconds=seconds, findings=findings, tables=tables))
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print one line per finding, with its verdict."""
+    rows = []
+    for finding in findings:
+        ours = number_with_interval(finding.value, finding.ci)
+        units = f"{finding.units:,} {finding.unit}"
+        rows.append([finding.item, finding.way, finding.data, units, ours, number(finding.published), finding.verdict])
+    print_table("findings", ["item", "way", "data", "units", "measured", "published", "verdict"], rows)
+
+
+def interval_by_unit(
+    units: Sequence[str] | Places, statistic: Callable[[Places], float], *, resamples: int = 1000, seed: int = 0
+) -> tuple[float, Interval, int]:
+    """Return a statistic of all rows, its 95 % interval from resampled units, and the number of units.
+
+    `units` names the context, dialogue or user of each row; `statistic` takes the places of the rows to use, in which
+    rows of a resampled unit stand as often as the unit was drawn. A difference of two figures over the same places is
+    paired.
+    """
+    _, cluster = np.unique(np.asarray(units), return_inverse=True)
+    rows = np.arange(len(cluster))
+    resampled: list[float] = []
+    for block in cluster_counts(cluster, resamples, seed):
+        resampled += [statistic(np.repeat(rows, counts)) for counts in block]
+    return statistic(rows), percentile_interval(np.array(resampled)), int(cluster.max()) + 1
 
 
 def save_measured(path: Path, measured: Measured) -> None:

@@ -4,8 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from results import Cell, Finding, Measured, PublishedTable, load_measured, save_measured
+from results import Cell, Finding, Measured, PublishedTable, interval_by_unit, load_measured, save_measured
 
 from interloq import InputError
 
@@ -48,3 +49,9 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     path.write_text('{"rows": []}')
     with pytest.raises(InputError, match="does not contain the measurements"):
         load_measured(path)
+
+
+def test_units_are_resampled_whole() -> None:
+    values = np.repeat([0.0, 1.0], [50, 50])
+    value, (low, high), units = interval_by_unit(["a"] * 50 + ["b"] * 50, lambda places: float(values[places].mean()))
+    assert (value, low, high, units) == (0.5, 0.0, 1.0, 2)  # 100 independent rows would give 0.4 to 0.6
