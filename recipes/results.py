@@ -117,10 +117,26 @@ def report_measured(
     """
     print_findings(findings)
     if path is not None:
-        arguments = shlex.join(sys.argv[1:])
-        command = f"python recipes/{Path(sys.argv[0]).name} {arguments}".strip()
+        command = shlex.join(["python", f"recipes/{Path(sys.argv[0]).name}", *_arguments_to_repeat(sys.argv[1:])])
         seconds = round(time.monotonic() - started, 1)
         save_measured(path, Measured(command=command, seconds=seconds, findings=findings, tables=tables))
+
+
+def _arguments_to_repeat(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments without `--measured FILE`, and with the names of options in place of this machine's paths."""
+    repeated: list[str] = []
+    for argument in arguments:
+        option, equals, value = argument.partition("=")
+        follows = repeated[-1] if repeated else ""
+        if follows == "--measured":
+            repeated.pop()
+        elif equals and Path(value).is_absolute():
+            repeated.append(f"{option}={option.lstrip('-').upper()}")
+        elif Path(argument).is_absolute():
+            repeated.append(follows.lstrip("-").upper() or "FILE")
+        else:
+            repeated.append(argument)
+    return repeated
 
 
 def print_findings(findings: Sequence[Finding]) -> None:

@@ -1,12 +1,22 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from results import Cell, Finding, Measured, PublishedTable, interval_by_unit, load_measured, save_measured
+from results import (
+    Cell,
+    Finding,
+    Measured,
+    PublishedTable,
+    interval_by_unit,
+    load_measured,
+    report_measured,
+    save_measured,
+)
 
 from interloq import InputError
 
@@ -42,6 +52,14 @@ def test_measurements_are_read_as_they_were_written(tmp_path: Path) -> None:
     measured = Measured(command="python recipes/x.py", seconds=1.5, findings=[FINDING], tables=[table])
     save_measured(tmp_path / "x.json", measured)
     assert load_measured(tmp_path / "x.json") == measured
+
+
+def test_the_command_names_no_place_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.json"
+    given = ["--data", str(tmp_path), f"--work={tmp_path}", "--size", "3", "--measured", str(path)]
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "x.py"), *given])
+    report_measured(path, [FINDING], [], time.monotonic())
+    assert load_measured(path).command == "python recipes/x.py --data DATA --work=WORK --size 3"
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
