@@ -6,6 +6,9 @@ links (Kummerfeld et al., 2019). All other settings are the defaults of `interlo
 
     python recipes/corpus_statistics.py --data FOLDER      # or INTERLOQ_DATA=FOLDER; --json; -o keeps the corpora
 
+`--measured` writes the same statistics beside those of the papers' own logs, which are private (Tsuta et al., 2023,
+Table 2; 2020, Table 1; 2024, Table 3).
+
 The exit code is 2 if data are missing.
 """
 
@@ -16,9 +19,12 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from results import Cell, PublishedTable, add_measured_option, report_measured
 
 from interloq import InterloqError
 from interloq.data.corpus.build import build
@@ -77,12 +83,62 @@ def statistics(facts: Mapping[str, Any]) -> dict[str, float | None]:
     }
 
 
+Facts = Mapping[str, Mapping[str, Any]]  # log → what `build` found
+PARTS = ("train", "dev", "test")
+PAIRS: Mapping[str, tuple[float | None, ...]] = {
+    "pairs, for systems": (2_400_000, 10_000, 100),
+    "pairs, for the rater": (5_600_000, 10_000, None),
+    "pairs, to retrieve from": (16_000_000, None, None),
+}
+DIALOGUES: Mapping[str, tuple[float, ...]] = {
+    "turns per dialogue": (3.4, 3.4, 3.3),
+    "characters per turn": (31.0, 31.1, 30.6),
+}
+NOTE = "One corpus serves all uses here. Larger pools, without posts and their links, are on the pages of measurements."
+
+
+def published_tables(facts: Facts) -> list[PublishedTable]:
+    """Return the papers' statistics of their data with those of our logs."""
+    title, logs, rows = "Pairs by use", " and ".join(facts), _pairs(facts)
+    tables = [
+        PublishedTable(item=item, title=title, data=logs, columns=PARTS, rows=rows, note=NOTE)
+        for item in ("000/65", "001/27")
+    ]
+    for name, found in facts.items():
+        rows = {row: _dialogues(row, found["parts"]) for row in DIALOGUES}
+        title = "Dialogues of two people; their posts are Japanese, ours English"
+        tables.append(PublishedTable(item="003/22", title=title, data=name, columns=PARTS, rows=rows))
+    return tables
+
+
+def _pairs(facts: Facts) -> dict[str, Sequence[Cell]]:
+    ours = [sum(found["parts"][part]["pairs"] for found in facts.values()) for part in PARTS]
+    rows: dict[str, Sequence[Cell]] = {}
+    for row, published in PAIRS.items():
+        rows[row] = [
+            Cell(published=one, ours=None if one is None else count) for one, count in zip(published, ours, strict=True)
+        ]
+    return rows
+
+
+def _dialogues(row: str, parts: Mapping[str, Mapping[str, Any]]) -> Sequence[Cell]:
+    cells: list[Cell] = []
+    for name, published in zip(PARTS, DIALOGUES[row], strict=True):
+        part = parts[name]
+        is_turns = row == "turns per dialogue"
+        ours = part["turns"] / part["dialogues"] if is_turns else part["characters_per_turn"]
+        cells.append(Cell(published=published, ours=round(ours, 1)))
+    return cells
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Statistics of two public logs as corpora.")
     parser.add_argument("--data", metavar="FOLDER", help="with reddit_posts and ubuntu_irc (default: $INTERLOQ_DATA)")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="keep the corpora here")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_measured_option(parser)
     args = parser.parse_args(argv)
+    started = time.monotonic()
     try:
         paths = {name: find(args.data, names) for name, (names, _) in LOGS.items()}
         with tempfile.TemporaryDirectory() as place:
@@ -91,6 +147,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InterloqError as error:
         print(f"corpus_statistics: {error}", file=sys.stderr)
         return 2
+    if args.measured:
+        report_measured(args.measured, [], published_tables(facts), started)
     tables = {name: statistics(found) for name, found in facts.items()}
     if args.json:
         print(json.dumps({name: tables[name] | {"signature": facts[name]["signature"]} for name in tables}, indent=2))

@@ -115,7 +115,8 @@ def report_measured(
 
     `started` is `time.monotonic()` at the start of the recipe.
     """
-    print_findings(findings)
+    if findings:
+        print_findings(findings)
     if path is not None:
         command = shlex.join(["python", f"recipes/{Path(sys.argv[0]).name}", *_arguments_to_repeat(sys.argv[1:])])
         seconds = round(time.monotonic() - started, 1)
@@ -123,7 +124,7 @@ def report_measured(
 
 
 def _arguments_to_repeat(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments without `--measured FILE`, and with the names of options in place of this machine's paths."""
+    """Return the arguments without `--measured FILE`; the name of an option stands for a path of this machine."""
     repeated: list[str] = []
     for argument in arguments:
         option, equals, value = argument.partition("=")

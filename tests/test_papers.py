@@ -6,39 +6,22 @@ import argparse
 import re
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from paper_items import PAGE, read_papers
 
 from interloq.cli.main import VERBS, verb_parser
 from interloq.registry import create, names
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "papers.md").read_text()
+TEXT = PAGE.read_text()
 VERDICTS = ("exact", "deviates", "tested", "not tested", "not built")
-ITEMS = {"000": 85, "001": 38, "002": 43, "003": 57, "004": 62}  # in the order of the page
-ROW = re.compile(r"\| (\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| \*\*([a-z ]+)\*\*(?:: ([^|]+))? \|\n")
+ITEMS = (85, 38, 43, 57, 62)  # of each paper, in the order of the page
 CODE = re.compile(r"`([^`]+)`")
 FILE = re.compile(r"(?:interloq|recipes|docs|benchmarks)/")
 
 
-class Item(NamedTuple):
-    """A row of a table."""
-
-    number: str
-    section: str
-    text: str
-    where: str
-    verdict: str
-    reason: str
-
-
-def read_tables() -> list[list[Item]]:
-    sections = PAGE.split("\n## ")[1:]
-    return [[Item(*row) for row in ROW.findall(section)] for section in sections]
-
-
-TABLES = read_tables()
+TABLES = [paper.items for paper in read_papers()]
 
 
 def find_code() -> list[str]:
@@ -51,13 +34,13 @@ def find_code() -> list[str]:
 
 
 def test_every_item_of_each_paper_has_a_row() -> None:
-    assert [len(table) for table in TABLES] == list(ITEMS.values())
+    assert [len(table) for table in TABLES] == list(ITEMS)
     for table in TABLES:
         assert [item.number for item in table] == [str(n) for n in range(1, len(table) + 1)]
 
 
 def test_counts_are_those_of_the_tables() -> None:
-    rows = re.findall(r"^\| ([^|]+) \|((?: \d+ \|){6})$", PAGE.split("\n## ")[0], re.MULTILINE)
+    rows = re.findall(r"^\| ([^|]+) \|((?: \d+ \|){6})$", TEXT.split("\n## ")[0], re.MULTILINE)
     counts = [Counter(item.verdict for item in table) for table in TABLES]
     expected = [[*(count[verdict] for verdict in VERDICTS), sum(count.values())] for count in counts]
     expected.append([sum(column) for column in zip(*expected, strict=True)])
