@@ -13,7 +13,7 @@ from paper_items import PAGE, read_papers
 from interloq.cli.main import VERBS, verb_parser
 from interloq.registry import create, names
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TEXT = PAGE.read_text()
 VERDICTS = ("exact", "deviates", "tested", "not tested", "not built")
 ITEMS = (85, 38, 43, 57, 62)  # of each paper, in the order of the page
