@@ -50,19 +50,28 @@ def frozen_reader(start: Start, reading: Mapping[str, int], *, device: str) -> R
 
 
 def encode_pairs(reader: RelevanceScorer, pairs: Sequence[Pair]) -> Vectors:
-    """Return one row per pair; each distinct pair is read once, and not at all if an encoder's cache has its vector."""
+    """Return one row per pair; each distinct pair is read once, and not at all if the vector cache has its vector.
+
+    A vector is found by the encoder and the tokens that it reads, whatever network is trained on it.
+    """
     cache, weights = VectorCache.find(None), reader.facts.get("encoder")
     if cache is None or weights is None or not pairs:
         return _states(reader, pairs)
-    place: dict[Pair, int] = {}
-    for pair in pairs:
-        place.setdefault(pair, len(place))
-    distinct = list(place)
-    name = f"pairs-{weights}-{reader.subwords.signature()}-{reader.facts['config']}"
-    keys = ["\0".join((*turns, "", reference)).encode() for turns, reference in distinct]
-    sizes = [reader.dimensions] * len(distinct)
-    rows = cache.rows(name, keys, sizes, lambda new: _states(reader, [distinct[i] for i in new]))
-    return np.array(rows)[[place[pair] for pair in pairs]]
+    distinct = list(dict.fromkeys(pairs))
+    keys: dict[Pair, bytes] = {}
+    first: dict[bytes, Pair] = {}  # of the pairs that are read as the same tokens
+    for pair, (context, reference) in zip(distinct, reader.token_rows(*zip(*distinct, strict=True)), strict=True):
+        keys[pair] = b"%d " % len(context) + context.tobytes() + reference.tobytes()
+        first.setdefault(keys[pair], pair)
+    new_pairs = list(first.values())
+    rows = cache.rows(
+        f"pairs-{weights}-{reader.subwords.signature()}",
+        list(first),
+        [reader.dimensions] * len(first),
+        lambda new: _states(reader, [new_pairs[i] for i in new]),
+    )
+    by_key = dict(zip(first, rows, strict=True))
+    return np.array([by_key[keys[pair]] for pair in pairs])
 
 
 def _states(reader: RelevanceScorer, pairs: Sequence[Pair]) -> Vectors:

@@ -80,3 +80,15 @@ def test_trained_encoders_are_not_cached(start: Start, tmp_path: Path, monkeypat
     reader = pair_reader(start.network(1, seed=0), subwords, SMALL.reading, device="cpu")
     assert encode_pairs(reader, [(("tea",), "a cup")]).shape == (1, reader.dimensions)
     assert not (tmp_path / "vectors.sqlite").exists()
+
+
+def test_networks_of_one_encoder_share_vectors(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trained network reads pairs with the facts that it was saved with, training with its settings alone."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "vectors.sqlite"))
+    training = frozen_reader(start, SMALL.reading, device="cpu")
+    expected = encode_pairs(training, PAIRS)
+    trained = frozen_reader(start, {**SMALL.reading, "dimensions": 32, "hidden": 7}, device="cpu")
+    monkeypatch.setattr(trained, "states", lambda *_: pytest.fail("read again"))
+    np.testing.assert_array_equal(encode_pairs(trained, PAIRS), expected)
+    fewer = frozen_reader(start, {**SMALL.reading, "turns": 1}, device="cpu")
+    assert np.abs(encode_pairs(fewer, PAIRS) - expected).max() > 0
