@@ -49,7 +49,7 @@ def predict_file(
     """Predict how reliable the references of each sample are; return scores and facts, and write them to `output`.
 
     Details of a score are its interval, the number of distinct references, the reference that helps and the one that
-    harms most, and for sets below `minimum` how many more are `needed` (None: unknown, see `weak_references`).
+    harms most, and for sets below `minimum` how many more are `needed`, or None with the reason in `why_unknown`.
     """
     refuse_overwriting([output] if output else [], [samples, options.model])
     loaded, minimum = Reliability.from_options(options), options.minimum
@@ -95,7 +95,9 @@ def _score(sample: Sample, effects: Effects, name: str, minimum: float, known_ri
         extremes["harms"] = {"text": known[0][1], "effect": known[0][0]}
     details |= {"references": len(effects.references), **extremes, "minimum": minimum}
     if value < minimum:
-        details["needed"] = count_needed_references(value, len(effects.references), minimum, known_rises)
+        details["needed"], reason = count_needed_references(value, len(effects.references), minimum, known_rises)
+        if reason:
+            details["why_unknown"] = reason
     return Score(sample.id, name, value, "", sample.system, details)
 
 

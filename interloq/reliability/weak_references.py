@@ -5,7 +5,8 @@ Predictions are scores named `reliability(metric=…)`. How many more references
 predictions grow, with each query's own references in random orders. The rise at size k is the mean difference between
 the predictions for the first k + 1 and the first k references, over all queries with more than k. A set of size n with
 prediction p is expected to reach the wanted reliability with m more references if p + the rises at sizes n … n + m − 1
-reach it. Nothing is extrapolated: the number is unknown if too few queries here have so many references.
+reach it. Nothing is extrapolated: if too few queries here have so many references, the number is unknown, and the
+reason is stored in its place.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ EXAMPLES = 3  # weak samples that a note names
 QUERIES, ORDERS = 200, 3  # most queries, and random orders of the references of each
 LARGEST = 20  # references: larger sets are rare
 FEWEST = 5  # queries: the mean of fewer would be chance
+OLD_REASON = "larger sets are too rare here, or are weak too"  # in files of versions that did not store the reason
 
 
 def metric_name(metric: str) -> str:
@@ -55,7 +57,8 @@ def is_weak(score: Score) -> bool:
 
 def summarise_predictions(scores: Sequence[Score]) -> dict[str, Any]:
     """Count predictions, weak samples, and the references that weak samples need."""
-    values, minimums, needs, unpredicted = [], [], [], Counter[str]()
+    values, minimums, needs = [], [], []
+    unpredicted, why_unknown = Counter[str](), Counter[str]()
     for score in scores:
         if score.value is None:
             unpredicted[score.reason] += 1
@@ -63,6 +66,8 @@ def summarise_predictions(scores: Sequence[Score]) -> dict[str, Any]:
             values.append(score.value)
         if is_weak(score):
             needs.append(score.details.get("needed"))
+            if needs[-1] is None:
+                why_unknown[score.details.get("why_unknown", OLD_REASON)] += 1
         if "minimum" in score.details:
             minimums.append(score.details["minimum"])
     known = [n for n in needs if n is not None]
@@ -73,6 +78,7 @@ def summarise_predictions(scores: Sequence[Score]) -> dict[str, Any]:
         "weak": len(needs),
         "needed": math.ceil(median(known)) if known else None,  # by half of the weak samples for which it is known
         "unknown": len(needs) - len(known),  # weak samples that need an unknown number
+        "why_unknown": dict(why_unknown),
         "unpredicted": dict(unpredicted),
     }
 
@@ -87,8 +93,16 @@ def weak_note(metric: str, counts: Mapping[str, Any]) -> str:
         note += "; how many more are needed cannot be said"
         if counts["unknown"] < counts["weak"]:
             note += f" for {counts['unknown']:,} of them"
-        note += ": larger sets are too rare here, or are weak too"
+        note += f": {format_counts(counts['why_unknown'])}"
     return note
+
+
+def format_counts(reasons: Mapping[str, int]) -> str:
+    """Return reasons in words, the most frequent first, with their counts if there are several."""
+    ordered = sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
+    if len(ordered) == 1:
+        return ordered[0][0]
+    return "; ".join(f"{reason} ({n:,})" for reason, n in ordered)
 
 
 class Predictions:
@@ -202,13 +216,28 @@ def _means(values: Any, sizes: Sequence[int]) -> list[Rise]:
     return rises_by_size
 
 
-def count_needed_references(value: float, size: int, wanted: float, known_rises: Sequence[Rise]) -> int | None:
-    """Return the number of further references expected to reach `wanted`; None if the known sizes do not reach it."""
+def count_needed_references(
+    value: float, size: int, wanted: float, known_rises: Sequence[Rise]
+) -> tuple[int | None, str]:
+    """Return how many further references are expected to reach `wanted`, or None and why that cannot be said."""
+    if math.isnan(value):
+        return None, "nothing is predicted for these references"
     by_size = {rise.size: rise.mean for rise in known_rises}
     more = 0
-    while not math.isnan(value) and value < wanted:
+    while value < wanted:
         if size + more not in by_size:
-            return None
+            return None, _explain_unknown(size, more)
         value += by_size[size + more]
         more += 1
-    return None if math.isnan(value) else more
+    return more, ""
+
+
+def _explain_unknown(size: int, more: int) -> str:
+    largest = size + more
+    if largest >= LARGEST:
+        rare = f"sets of more than {LARGEST} references are not compared"
+    else:
+        rare = f"fewer than {FEWEST} queries here have more than {count(largest, 'reference')}"
+    if not more:
+        return rare
+    return f"{largest} references are not expected to be enough, and {rare}"

@@ -66,7 +66,8 @@ def test_weak_samples_say_how_many_references_they_need(made: MadePredictor) -> 
     scores, facts = predict_file(saved(samples(24)), None, PredictOptions(model="model", minimum=0.35))
     assert [score.details.get("needed") for score in scores[::2]] == [3, 2, 1, None, None, None] * 4
     assert facts["reliability"] | {"mean": 0} == {
-        "samples": 48, "mean": 0, "minimum": 0.35, "weak": 24, "needed": 2, "unknown": 0, "unpredicted": {}
+        "samples": 48, "mean": 0, "minimum": 0.35, "weak": 24, "needed": 2, "unknown": 0, "why_unknown": {},
+        "unpredicted": {},
     }  # fmt: skip
     _, few = predict_file(saved(samples(3)), None, PredictOptions(model="model", minimum=0.35))
     assert (few["reliability"]["weak"], few["reliability"]["needed"], few["reliability"]["unknown"]) == (6, None, 6)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -22,11 +23,15 @@ from interloq.reliability.weak_references import (
 from tests.reliability.made_predictor import MadePredictor
 from tests.reliability.made_queries import sentence
 
-NAME = metric_name("bleu_star")
+NAME, REASON = metric_name("bleu_star"), "too few queries"
 
 
-def predicted(id: str, value: float | None, needed: int | None = None, system: str = "") -> Score:
-    weak = {"needed": needed} if value is not None and value < 0.2 else {}
+def predicted(id: str, value: float | None, needed: int | None = None, system: str = "", why: str = REASON) -> Score:
+    weak: dict[str, Any] = {}
+    if value is not None and value < 0.2:
+        weak["needed"] = needed
+        if needed is None and why:
+            weak["why_unknown"] = why
     return Score(id, NAME, value, "" if value is not None else "no references", system, {"minimum": 0.2, **weak})
 
 
@@ -47,20 +52,25 @@ def test_a_summary_counts_weak_samples_and_what_they_need() -> None:
     )
     assert found | {"mean": 0} == {
         "samples": 4, "mean": 0, "minimum": 0.2, "weak": 3, "needed": 4, "unknown": 1, "unpredicted": {},
+        "why_unknown": {"too few queries": 1},
     }  # fmt: skip
     assert found["mean"] == pytest.approx(0.1)
     assert weak_note("m", found) == (
         "references too weak to trust m: 3 of 4 samples, with a predicted reliability below 0.2; 4 more references "
         "each would be enough for half of them; how many more are needed cannot be said for 1 of them: "
-        "larger sets are too rare here, or are weak too"
+        "too few queries"
     )
     assert summarise_predictions([])["mean"] is None
 
 
-def test_a_number_that_cannot_be_said_is_not_said() -> None:
+def test_a_number_that_cannot_be_said_has_a_reason() -> None:
     note = weak_note("m", summarise_predictions([predicted("a", 0.1), predicted("b", None)]))
     assert "1 of 2 samples" in note
-    assert note.endswith("how many more are needed cannot be said: larger sets are too rare here, or are weak too")
+    assert note.endswith("how many more are needed cannot be said: too few queries")
+    scores = [predicted("a", 0.1, why="no larger sets"), predicted("b", 0.1), predicted("c", 0.1)]
+    assert weak_note("m", summarise_predictions(scores)).endswith(": too few queries (2); no larger sets (1)")
+    earlier = summarise_predictions([predicted("a", 0.1, why="")])
+    assert weak_note("m", earlier).endswith(": larger sets are too rare here, or are weak too")
 
 
 def test_predictions_are_taken_out_of_scores() -> None:
@@ -115,15 +125,24 @@ RISES = [Rise(1, 0.1, 9), Rise(2, 0.05, 9), Rise(3, -0.05, 9)]
 
 @pytest.mark.parametrize(
     ("value", "size", "wanted", "expected"),
-    [
-        (0.3, 1, 0.2, 0),
-        (0.15, 1, 0.2, 1),
-        (0.1, 1, 0.24, 2),
-        (0.1, 1, 0.5, None),  # not reached with four references
-        (0.1, 4, 0.2, None),  # no query has five
-        (math.nan, 1, 0.2, None),
-        (0.1, 0, 0.2, None),
-    ],
+    [(0.3, 1, 0.2, 0), (0.15, 1, 0.2, 1), (0.1, 1, 0.24, 2)],
 )
-def test_needed(value: float, size: int, wanted: float, expected: int | None) -> None:
-    assert count_needed_references(value, size, wanted, RISES) == expected
+def test_needed(value: float, size: int, wanted: float, expected: int) -> None:
+    assert count_needed_references(value, size, wanted, RISES) == (expected, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "size", "wanted", "reason"),
+    [
+        (0.1, 4, 0.2, "fewer than 5 queries here have more than 4 references"),
+        (0.1, 0, 0.2, "fewer than 5 queries here have more than 0 references"),
+        (math.nan, 1, 0.2, "nothing is predicted for these references"),
+        (
+            0.1, 1, 0.5,
+            "4 references are not expected to be enough, and fewer than 5 queries here have more than 4 references",
+        ),
+        (0.1, 20, 0.2, "sets of more than 20 references are not compared"),
+    ],
+)  # fmt: skip
+def test_needed_is_a_number_or_a_reason(value: float, size: int, wanted: float, reason: str) -> None:
+    assert count_needed_references(value, size, wanted, RISES) == (None, reason)
