@@ -2,17 +2,18 @@
 """Automatic annotation of REAM# (Gao et al., 2021): add candidates that raise the reliability of a reference set.
 
 Candidates of a query are tried in random order. A candidate that raises the predicted reliability is kept, until the
-set has enough references. Many queries try a candidate at the same time, so each round is one prediction over all of
-them; a query's result does not depend on the others.
+set has enough references; or all are kept, because no selection of real replies to a query has been shown to be better
+than all of them. The references that a query has are never removed. Many queries try a candidate at the same time, so
+each round is one prediction over all of them; a query's result does not depend on the others.
 
 Results are appended to a file block by block, so that an interrupted run resumes after its last complete block. A
-result depends only on its request and on the run (model, limit and seed), so results are found by their request.
+result depends only on its request and on the run (model, limit, seed and so on), so results are found by their request.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,9 +29,9 @@ from interloq.data.records.jsonl import record_line
 from interloq.errors import InputError
 from interloq.records import Reference
 from interloq.reliability.labels import NONE, distinct_texts, has_text
+from interloq.reliability.reliability_options import LIMIT
 from interloq.signature import fingerprint
 
-LIMIT = 10  # references per query, as in the paper
 LEAST = 1e-6  # smaller differences may be rounding of the encoder, which depends on the batch
 AHEAD = 1024  # candidates encoded at a time
 BLOCK = 128  # queries at a time: bounds the vectors in memory
@@ -106,12 +107,20 @@ class Augmented:
         return tuple(trial.reference for trial in self.trials if trial.kept)
 
 
-def augment(model: SetPredictor, requests: Sequence[Request], *, limit: int = LIMIT, seed: int = 0) -> list[Augmented]:
-    """Add candidates that raise the predicted reliability to sets with fewer than `limit` references.
+def augment(
+    model: SetPredictor,
+    requests: Sequence[Request],
+    *,
+    limit: int | None = LIMIT,
+    seed: int = 0,
+    keep_all: bool = False,
+) -> list[Augmented]:
+    """Add candidates that raise the predicted reliability, or all of them, to sets with fewer than `limit` references.
 
-    The order of a query's candidates depends only on the seed, the query and the candidates.
+    The order of a query's candidates depends only on the seed, the query and the candidates. Without a limit, all
+    candidates are tried.
     """
-    if limit < 1:
+    if limit is not None and limit < 1:
         raise InputError(f"limit must be at least 1, got {limit}")
     results = []
     for block in batched(requests, BLOCK):
@@ -120,7 +129,7 @@ def augment(model: SetPredictor, requests: Sequence[Request], *, limit: int = LI
             new = request.list_new_candidates()
             rng = np.random.default_rng(int(fingerprint(str(seed), *request.turns), 16))
             shuffled.append([new[i] for i in rng.permutation(len(new))])
-        rounds = _Rounds(model, block, shuffled, limit)
+        rounds = _Rounds(model, block, shuffled, limit, keep_all=keep_all)
         while rounds.advance():
             pass
         for before, after, trials in zip(rounds.started, rounds.reached, rounds.trials, strict=True):
@@ -135,9 +144,15 @@ class _Rounds:
     """
 
     def __init__(
-        self, model: SetPredictor, requests: Sequence[Request], shuffled: Sequence[list[Reference]], limit: int
+        self,
+        model: SetPredictor,
+        requests: Sequence[Request],
+        shuffled: Sequence[list[Reference]],
+        limit: int | None,
+        *,
+        keep_all: bool,
     ) -> None:
-        self.model, self.requests, self.candidates, self.limit = model, requests, shuffled, limit
+        self.model, self.requests, self.candidates, self.keep_all = model, requests, shuffled, keep_all
         self.round, self.read = 0, 0
         self.encoded: Any = None  # vectors of the candidates of some rounds
         self.places: dict[tuple[int, int], int] = {}  # of query and round among them
@@ -148,7 +163,9 @@ class _Rounds:
             sizes.append(len(texts))
         self.sizes = np.array(sizes, dtype=np.int64)
         self.numbers = np.array(list(map(len, shuffled)), dtype=np.int64)
-        width = max([limit, *sizes])
+        most = self.sizes + self.numbers
+        self.limit = int(most.max()) if limit is None else limit
+        width = max([self.limit, *sizes, 1])
         self.rows = np.arange(len(requests) * width).reshape(-1, width)
         self.vectors = np.zeros((0, 0), dtype=np.float32)
         sets = self._sets(np.arange(len(requests)), self.sizes)
@@ -193,7 +210,7 @@ class _Rounds:
         self._store(self.rows[active, self.sizes[active]], self._next(active))
         after = np.asarray(self.model.predict_sets(self.vectors, self._sets(active, self.sizes[active] + 1)).mean)
         before = self.reached[active]
-        kept = (after > before + LEAST) | (np.isnan(before) & ~np.isnan(after))
+        kept = ~np.isnan(after) & (self.keep_all | np.isnan(before) | (after > before + LEAST))
         for i, *facts in zip(active.tolist(), before.tolist(), after.tolist(), kept.tolist(), strict=True):
             self.trials[i].append(CandidateTrial(self.candidates[i][self.round], *facts))
         self.reached[active[kept]] = after[kept]
@@ -218,13 +235,13 @@ class AugmentRecord:
         self.resumed = len(self._places)
 
     def augment(
-        self, model: SetPredictor, requests: Sequence[Request], *, limit: int, seed: int
+        self, compute: Callable[[Sequence[Request]], Sequence[Augmented]], requests: Sequence[Request]
     ) -> dict[Request, Augmented]:
         """Return the result of each request, from the file or computed and appended to it."""
         keys = {request: fingerprint(request.text()) for request in requests}
         new_requests = [request for request, key in keys.items() if key not in self._places]
         for block in batched(new_requests, BLOCK):
-            for request, result in zip(block, augment(model, block, limit=limit, seed=seed), strict=True):
+            for request, result in zip(block, compute(block), strict=True):
                 trials = [[trial.reference.text, trial.before, trial.after, trial.kept] for trial in result.trials]
                 stored = {"request": keys[request], "before": result.before, "after": result.after, "trials": trials}
                 self._places[keys[request]] = self._file.add(record_line(stored))

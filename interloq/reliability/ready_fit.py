@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from interloq.learn.ready import READY
-from interloq.reliability.augment import LIMIT
 from interloq.reliability.labels import NONE
 from interloq.reliability.model import Prediction, Reliability, saved_signature
+from interloq.reliability.reliability_options import LIMIT
 from interloq.scorers.relevance.model import RelevanceScorer
 
+INSTEAD = "instead"  # folder inside a network's: the pooled model that is used if the network is no good
 WARNING = (
     "this is not a prediction of reliability: it says how well the references fit, by the relevance scorer that comes "
     "with the package, which knows only English"
@@ -61,15 +62,40 @@ class ReadyFit:
         return Prediction(np.where(is_member.any(axis=1), np.clip(total, -1, 1), np.nan), unknown, unknown)
 
 
-def load_predictor(model: str | Path, encoder: str | None = None, device: str = "auto") -> Reliability | ReadyFit:
-    """Load a trained network from its folder, or for `ready` the fit of references."""
+def load_trained(model: str | Path, encoder: str | None = None, device: str = "auto") -> Any:
+    """Load what `interloq train reliability` trained: a pooled model, or a network.
+
+    A network that loses to a naive prediction on its dev queries is replaced by the pooled model stored with it.
+    """
+    folder = Path(model)
+    if is_pooled(folder):
+        return _load_pooled(folder, encoder, device)
+    network = Reliability.load(folder, encoder=encoder, device=device)
+    if network.warning() and is_pooled(folder / INSTEAD):
+        return _load_pooled(folder / INSTEAD, None, device)
+    return network
+
+
+def is_pooled(folder: Path) -> bool:
+    return (folder / "pooled.json").is_file()
+
+
+def _load_pooled(folder: Path, encoder: str | None, device: str) -> Any:
+    from interloq.reliability.pooled import Pooled
+
+    return Pooled.load(folder, encoder=encoder, device=device)
+
+
+def load_predictor(model: str | Path, encoder: str | None = None, device: str = "auto") -> Any:
+    """Load a trained model from its folder, or for `ready` the fit of references."""
     if str(model) == READY:
         return ReadyFit(RelevanceScorer.load(READY, device=device))
-    return Reliability.load(model, encoder=encoder, device=device)
+    return load_trained(model, encoder, device)
 
 
 def predictor_signature(model: str | Path, encoder: str | None = None) -> str:
-    """Return the signature of what `load_predictor` loads."""
-    if str(model) == READY:
-        return ReadyFit(RelevanceScorer.load(READY, device="cpu")).signature()
-    return saved_signature(model, encoder=encoder)
+    """Return the signature of what `load_predictor` loads; a network alone is not loaded for that."""
+    folder = Path(model)
+    if str(model) == READY or is_pooled(folder) or is_pooled(folder / INSTEAD):
+        return load_predictor(model, encoder, "cpu").signature()
+    return saved_signature(folder, encoder=encoder)

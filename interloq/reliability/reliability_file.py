@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -20,9 +20,11 @@ from interloq.data.records.jsonl import header, header_after, header_line, recor
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.records.sample_fingerprint import SampleFingerprint
 from interloq.records import Sample, Score
-from interloq.reliability.augment import Augmented, AugmentRecord, CandidateTrial, augment_record
+from interloq.reliability.augment import Augmented, AugmentRecord, CandidateTrial, Request, augment, augment_record
+from interloq.reliability.baselines import advise_adding_all
 from interloq.reliability.candidates import find_candidates, open_finder
-from interloq.reliability.model import Effects, Reliability, why_undefined
+from interloq.reliability.model import Effects, why_undefined
+from interloq.reliability.ready_fit import load_trained
 from interloq.reliability.reliability_options import AugmentOptions, CandidateOptions, PredictOptions
 from interloq.reliability.weak_references import (
     Rise,
@@ -52,7 +54,7 @@ def predict_file(
     harms most, and for sets below `minimum` how many more are `needed`, or None with the reason in `why_unknown`.
     """
     refuse_overwriting([output] if output else [], [samples, options.model])
-    loaded, minimum = Reliability.from_options(options), options.minimum
+    loaded, minimum = load_trained(options.model, options.encoder, options.device), options.minimum
     records = list(reading.read(samples))
     with progress("predicting", len(records)) as step:
         effects = []
@@ -76,7 +78,12 @@ def predict_file(
     facts = {"metric": name, "signature": Signature.of("reliability", signed), "reliability": counts}
     if output:
         write(output, scores, kind="scores", **facts)
-    return scores, facts | {"warning": loaded.warning()}
+    return scores, facts | _describe_model(loaded)
+
+
+def _describe_model(model: Any) -> dict[str, Any]:
+    """Return what a user must know about the model: a warning, and what it was compared with."""
+    return {"warning": model.warning(), "baselines": getattr(model, "facts", {}).get("validation", {})}
 
 
 def _score(sample: Sample, effects: Effects, name: str, minimum: float, known_rises: Sequence[Rise]) -> Score:
@@ -116,18 +123,22 @@ def augment_file(
 ) -> dict[str, Any]:
     """Write the samples with candidates that raise the predicted reliability of their references; return facts.
 
-    Facts are also in the header of the output. Unless a file is a pipe (`-`), results are kept in `OUTPUT.part` until
-    the output is complete, and the same call resumes after the last of them. `options.trials` is a file for every
-    candidate that was tried, with the predictions before and after it and whether it was kept.
+    With `options.add_all`, and for other replies to the same utterance, no candidate is rejected. Facts are also in the
+    header of the output. Unless a file is a pipe (`-`), results are kept in `OUTPUT.part` until the output is complete,
+    and the same call resumes after the last of them. `options.trials` is a file for every candidate that was tried,
+    with the predictions before and after it and whether it was kept.
     """
     outputs = [path for path in (output, options.trials) if path]
     refuse_overwriting(outputs, [samples, options.model, *source.files])
-    loaded, limit, seed = Reliability.from_options(options), options.limit, options.seed
+    loaded = load_trained(options.model, options.encoder, options.device)
+    keep_all = options.add_all or source.origin == "query"  # real replies to the query are its own references
     finder, finder_signature = open_finder(source, reading.on_reject)
     before = {} if str(samples) == "-" else header(samples)
-    signed = finder_signature.with_parts({"model": loaded.signature(), "limit": limit, "seed": seed})
+    chosen = {"model": loaded.signature(), "limit": options.most or "none", "seed": options.seed}
+    signed = finder_signature.with_parts(chosen | ({"keep": "all"} if keep_all else {}))
     facts: dict[str, Any] = {"signature": replace(signed, name="augment"), "metric": loaded.metric}
     tally, counts = SearchTally(), _AddedCounts()
+    choose = _make_choice(loaded, options, keep_all=keep_all)
 
     def head() -> dict[str, Any]:
         facts["counts"] = counts.facts() | {"dropped": tally.facts()["dropped"]}
@@ -135,9 +146,8 @@ def augment_file(
 
     def augment_samples() -> Iterator[Sample]:
         """Yield samples with the references that were kept; equal requests are done once per batch."""
-        projected = loaded.make_projected()
         for batch in find_candidates(reading.read(samples), finder, source, tally):
-            results = record.augment(projected, [request for _, request in batch], limit=limit, seed=seed)
+            results = record.augment(choose, [request for _, request in batch])
             for sample, request in batch:
                 result = results[request]
                 counts.add(result)
@@ -151,7 +161,18 @@ def augment_file(
         if trial_file:
             trial_file.write(header_line("trials", {"signature": facts["signature"]}))
         write_then_head(output, augment_samples(), head, kind="samples")
-    return facts | {"resumed": record.resumed, "warning": loaded.warning()}
+    about = _describe_model(loaded)
+    return facts | {"resumed": record.resumed, "advice": advise_adding_all(about["baselines"])} | about
+
+
+def _make_choice(
+    model: Any, options: AugmentOptions, *, keep_all: bool
+) -> Callable[[Sequence[Request]], list[Augmented]]:
+    """Return a function that adds candidates to queries as the model does."""
+    if hasattr(model, "choose"):
+        return lambda requests: model.choose(requests, limit=options.most)
+    projected, seed = model.make_projected(), options.seed
+    return lambda requests: augment(projected, requests, limit=options.most, seed=seed, keep_all=keep_all)
 
 
 @contextmanager

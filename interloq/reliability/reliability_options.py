@@ -13,6 +13,7 @@ from interloq.options import REQUIRED, Options, check_limits, device_option, opt
 from interloq.reliability.settings import Coefficient
 from interloq.signature import fingerprint
 
+LIMIT = 10  # references per query, as in the paper
 GROUPS = ("assisted", "unassisted")  # annotators with predictions, and without
 
 
@@ -40,7 +41,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions(Options):
-    """The network that predicts how reliable references are."""
+    """The model that predicts how reliable references are."""
 
     model: str | Path = option(REQUIRED, "see interloq train reliability --help", path=True, metavar="FOLDER")
     encoder: str | None = option(None, "the model's encoder, if it has moved", metavar="NAME")
@@ -105,9 +106,15 @@ class CandidateOptions:
 class AugmentOptions(ModelOptions):
     """How references are added automatically."""
 
-    limit: int = option(10, "references per query", least=1)  # as in the paper
+    limit: int | None = option(None, "references per query (default 10, or no limit with --add-all)", least=1, shown="")
+    add_all: bool = option(False, "keep every candidate, whatever is predicted")
     trials: str | Path | None = option(None, "every candidate that was tried", writes=True, metavar="FILE")
     seed: int = option(0, "seed of the order of candidates")
+
+    @property
+    def most(self) -> int | None:
+        """Return the number of references at which a query is complete; None if there is no limit."""
+        return LIMIT if self.limit is None and not self.add_all else self.limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

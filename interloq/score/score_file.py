@@ -193,10 +193,10 @@ def _load_reliability(options: ScoreOptions, metrics: Sequence[Metric]) -> _Weak
     folder, minimum = options.reliability, options.min_reliability
     if folder is None or minimum is None:
         return _WeakReferences()
-    from interloq.reliability.model import Reliability
+    from interloq.reliability.ready_fit import load_trained
     from interloq.reliability.weak_references import weak_references
 
-    model = Reliability.load(folder)
+    model = load_trained(folder)
     for metric in metrics:
         model.check_metric(metric)
     facts = {"reliability": model.signature(), "min-reliability": f"{minimum:g}"}

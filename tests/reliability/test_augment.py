@@ -102,6 +102,19 @@ def test_copies_of_one_reference_count_once() -> None:
     assert len(done.kept) == 1
 
 
+def test_all_candidates_are_kept_if_asked_for() -> None:
+    asked = request(["tea"], ["milk cup", "we so", "leaf", "so so"])
+    (done,) = augment(MadePredictor(), [asked], limit=None, keep_all=True)
+    assert {reference.text for reference in done.kept} == {"milk cup", "we so", "leaf", "so so"}
+    assert any(trial.after < trial.before for trial in done.trials)
+    (limited,) = augment(MadePredictor(), [asked], limit=3, keep_all=True)
+    assert limited.kept == done.kept[:2]
+    (chosen,) = augment(MadePredictor(), [asked], limit=None)
+    assert {reference.text for reference in chosen.kept} == {"milk cup", "leaf"}
+    (blank,) = augment(MadePredictor(), [request([], ["tea"], (" ",))], limit=None, keep_all=True)
+    assert blank.kept == ()
+
+
 def test_refuses_a_limit_below_one() -> None:
     with pytest.raises(InputError, match="limit must be at least 1, got 0"):
         augment(MadePredictor(), [], limit=0)
@@ -128,13 +141,13 @@ OPTIONS = {"limit": 4, "seed": 3}
 
 def results(path: Path, given: list[Request], model: MadePredictor) -> list[Augmented]:
     with augment_record(path, RUN) as record:
-        found = record.augment(model, given, **OPTIONS)
+        found = record.augment(lambda some: augment(model, some, **OPTIONS), given)
     return [found[one] for one in given]
 
 
 def interrupted(path: Path, given: list[Request]) -> None:
     record = AugmentRecord(path, RUN)
-    record.augment(MadePredictor(), given, **OPTIONS)
+    record.augment(lambda some: augment(MadePredictor(), some, **OPTIONS), given)
     record.close(finished=False)
 
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reliability model is compared with, in words: naive predictions, rules without labels, and adding everything.
+
+The figures are those that a pooled model stores about held-out queries of its training data (`facts["validation"]`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from interloq.errors import count
+from interloq.terminal.console import number
+
+
+def describe_baselines(validation: Mapping[str, Any]) -> list[str]:
+    """Return what was found on held-out queries, one line per comparison."""
+    if not validation:
+        return []
+    queries = count(validation["queries"], "held-out query", "held-out queries")
+    errors = ", ".join(f"{name} {number(value, 4)}" for name, value in validation["error"].items())
+    sizes = list(validation["random"])
+    ways = {**validation["chosen"], "random": validation["random"]}
+    figures = [f"{way} {' / '.join(number(values[size]) for size in sizes)}" for way, values in ways.items()]
+    return [
+        f"squared error on {queries}: {errors}",
+        f"agreement with people by {' / '.join(sizes)} chosen references: {', '.join(figures)}; "
+        f"by all references {number(validation['all'])}",
+    ]
+
+
+def advise_adding_all(validation: Mapping[str, Any]) -> str:
+    """Return a sentence that says whether adding all references is expected to be as good as choosing; may be empty."""
+    if not validation or validation["all"] is None:
+        return ""
+    best = max(
+        ((value, way, size) for way, values in validation["chosen"].items() for size, value in values.items()),
+        default=None,
+    )
+    if best is None:
+        return ""
+    value, way, size = best
+    figures = f"{number(validation['all'])} with all, {number(value)} with {size} chosen by {way}"
+    if validation["all"] >= value:
+        return f"adding all replies to a query is expected to be at least as good as choosing (--add-all): {figures}"
+    return f"choosing is expected to be better than adding all replies to a query: {figures}"
