@@ -178,7 +178,7 @@ def _describe(point: AgreementPoint) -> str:
 
 def make_table(curves: SetCurves) -> PublishedTable:
     """Return the points of Figure 1 on one set."""
-    rows: dict[str, list[Cell]] = {}
+    rows: dict[str, Sequence[Cell]] = {}
     columns: list[str] = []
     for metric, found in curves.by_metric.items():
         points = [point for point in found.points if point.level == "query"]
