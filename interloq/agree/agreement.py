@@ -35,10 +35,12 @@ from interloq.score.selection import SampleFilter
 from interloq.signature import Signature, fingerprint
 from interloq.statistics import correlation
 from interloq.statistics.correlation import Coefficients, Correlation, check_coefficients, signature_part
-from interloq.statistics.estimate import COEFFICIENTS
+from interloq.statistics.estimate import COEFFICIENTS, Estimate
 from interloq.statistics.resampling import percentile_interval
 from interloq.statistics.rounding import RELATIVE
 from interloq.statistics.significance import Adjust, adjust_p_values, permutation_p, permutations_per_test, williams
+
+FEWEST_TO_ORDER = 3  # systems: of two, any metric has the correlation 1 or -1
 
 
 def meta_evaluate(
@@ -64,6 +66,7 @@ def meta_evaluate(
     By default there are 1,000 permutations per test, or 100 per pair of metrics if that is more. `system_score` is a
     system's score with `by="system"`: the metric's value over its samples, as `interloq score` prints it, or their mean
     score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see statistics/correlation.py.
+    With `by="none"`, rows of three or more systems have the correlation over systems too: the two levels differ.
     If people in the dialogues rated the samples, correlations are split into parts between and within users.
     `lower_is_better` is the direction of metrics that do not define one; metrics of unknown direction are not compared.
     `normalise` puts the ratings of each rater on a common scale: `z` or `rank`, see `interloq.data.records.raters`.
@@ -81,6 +84,10 @@ def meta_evaluate(
     plain, stray = score_columns(predictions.without(scores), judgments, selection)
     columns, means = _system_columns(plain, samples, system_score) if by == "system" else (dict(plain), None)
     rows = _rows(columns, means, judgments, points, n_bootstrap, seed, lower_is_better)
+    if by == "none" and len(judgments.rated_systems()) >= FEWEST_TO_ORDER:
+        over = level("system", judgments, points.coefficients)
+        for i, (row, column) in enumerate(zip(rows, columns.values(), strict=True)):
+            rows[i] = replace(row, over_systems=_estimates(column, judgments.mean(), over, n_bootstrap, seed))
     splits = user_splits(plain, judgments, points.coefficients, n_bootstrap, seed) if by in ("none", "user") else ()
     upwards, direction_notes = _turn_upwards(columns, lower_is_better) if compare else ({}, [])
     permutations = permutations_per_test(math.comb(len(upwards), 2), n_permutations)
@@ -182,18 +189,23 @@ def _rows(
 
 def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_bootstrap: int, seed: int) -> MetricRow:
     people = judgments.mean()
+    return MetricRow(
+        metric=name,
+        with_mean=_estimates(scores, people, points, n_bootstrap, seed),
+        with_annotators=spread(points.values(scores, judgments.of(i)) for i in range(len(judgments.annotators))),
+        unscored=int((np.isnan(scores_of(scores)) & ~np.isnan(people)).sum()),
+        slope=slope_on_judgments(scores_of(scores), judgments),
+    )
+
+
+def _estimates(scores: Column, people: Array, points: Level, n_bootstrap: int, seed: int) -> dict[str, Estimate]:
+    """Return the coefficients at a level, with intervals."""
     estimates = points.estimates(scores, people)
     if n_bootstrap and not any(math.isnan(e.value) for e in estimates.values()):
         for coefficient, values in points.resample(scores, people, n_bootstrap, seed).items():
             if len(values):
                 estimates[coefficient] = replace(estimates[coefficient], ci=percentile_interval(values))
-    return MetricRow(
-        metric=name,
-        with_mean=estimates,
-        with_annotators=spread(points.values(scores, judgments.of(i)) for i in range(len(judgments.annotators))),
-        unscored=int((np.isnan(scores_of(scores)) & ~np.isnan(people)).sum()),
-        slope=slope_on_judgments(scores_of(scores), judgments),
-    )
+    return estimates
 
 
 def _compare(

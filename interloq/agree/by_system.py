@@ -111,8 +111,7 @@ class Systems:
 
 def systems(judgments: Judgments) -> Systems:
     """Return the level over the systems that were rated; at least two are needed."""
-    rated = judgments.sizes() > 0
-    names = sorted({name for name, kept in zip(judgments.systems, rated, strict=True) if kept and name})
+    names = judgments.rated_systems()
     if len(names) < 2:
         seen = f"only {names[0]!r}" if names else "none"
         raise InputError(
@@ -120,6 +119,7 @@ def systems(judgments: Judgments) -> Systems:
         )
     number = {name: i for i, name in enumerate(names)}
     system = np.array([number.get(name, -1) for name in judgments.systems], dtype=np.int64)
+    rated = judgments.sizes() > 0
     cells = np.unique(np.stack([judgments.contexts, system])[:, rated & (system >= 0)], axis=1)
     shared = bool((np.bincount(cells[0]) > 1).any())
     return Systems(system, judgments.contexts, shared, int((rated & (system < 0)).sum()))

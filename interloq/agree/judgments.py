@@ -62,6 +62,11 @@ class Judgments:
         """Return the number of judgments of each sample."""
         return np.bincount(self.sample, minlength=len(self.keys))
 
+    def rated_systems(self) -> list[str]:
+        """Return the names of the systems with at least one judgment."""
+        names = {name for name, judged in zip(self.systems, self.sizes(), strict=True) if judged and name}
+        return sorted(names)
+
     def mean(self) -> Array:
         """Return the mean judgment of each sample; NaN if it has none."""
         return means(self.sample, self.value, len(self.keys))

@@ -52,6 +52,8 @@ class MetricRow:
     system_score: SystemScore | None = None  # by system: the metric's value over its samples, or their mean score
     direction: Direction = "higher"  # which score is better
     slope: Slope | None = None  # None if fewer than 10 rated samples have a score, or all have one rating
+    # over samples, of three or more systems: coefficient → correlation of their mean scores with their mean judgments
+    over_systems: Mapping[str, Estimate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

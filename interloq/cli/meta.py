@@ -138,11 +138,24 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str, *, sort: st
         rows = [row[:-1] for row in rows]
     title = f"{table.aspect}: correlation with the mean judgment, {level} (95 % interval, p adjusted by {adjust})"
     print_table(title, columns, rows)
+    _print_systems(table, names)
     _print_users(table)
     print_annotators(table, names)
     shown = [c for c in table.comparisons if coefficient in (c.coefficient, "all") and not math.isnan(c.difference)]
     _print_comparisons(shown, adjust)
     _print_facts(table)
+
+
+def _print_systems(table: MetaTable, names: Sequence[str]) -> None:
+    """Print the correlations over systems, which are often high when those over single samples are low."""
+    rows = []
+    for row in table.rows:
+        if row.over_systems:
+            estimates = [estimate_cell(row.over_systems[name]) for name in table.coefficients]
+            rows.append([row.metric, *estimates, size_cell(row.over_systems)])
+    if rows:
+        title = f"{table.aspect}: the same over systems, mean score with mean judgment (95 % interval)"
+        print_table(title, ["metric", *names, "systems"], rows)
 
 
 def _print_users(table: MetaTable) -> None:

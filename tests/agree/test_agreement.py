@@ -135,6 +135,23 @@ def test_one_metric_against_the_mean_and_single_annotators() -> None:
     assert table.human.pairwise["pearson"].annotators == 3
 
 
+def test_three_systems_have_a_correlation_of_their_own() -> None:
+    samples, x = rated(), follow(rated(), 1.0, 1)
+    three = [replace(sample, system=f"bot{i % 3}") for i, sample in enumerate(samples)]
+    table = meta_evaluate(scored(three, m=x), three, n_bootstrap=50)
+    by_system = meta_evaluate(scored(three, m=x), three, n_bootstrap=50, by="system", system_score="mean")
+    for name, estimate in table.rows[0].over_systems.items():
+        assert estimate == replace(by_system.rows[0].with_mean[name], p_adjusted=None)
+        assert estimate.n == 3
+        assert estimate.value != table.rows[0].with_mean[name].value
+    assert not by_system.rows[0].over_systems
+
+
+def test_two_systems_say_nothing_about_order() -> None:
+    two = [replace(sample, system=f"bot{i % 2}") for i, sample in enumerate(rated())]
+    assert not meta_evaluate(scored(two, m=follow(rated(), 1.0, 1)), two, n_bootstrap=0).rows[0].over_systems
+
+
 def test_families_are_one_test_a_metric_and_one_a_pair() -> None:
     samples = rated()
     columns = {f"m{i}": follow(samples, 2.0 + i, i) for i in range(3)}

@@ -60,10 +60,11 @@ def test_the_table_for_people(files: Path, capsys: pytest.CaptureFixture[str]) -
     )
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    rows = {
-        line.split()[0]: line.split()[-2:] for line in lines if line.startswith((" bleu", " other")) and "[" in line
-    }
+    samples, systems = out.split("the same over systems")
+    rows = {line.split()[0]: line.split()[-2:] for line in samples.splitlines() if line.startswith((" bleu", " other"))}
     assert rows == {"bleu(order=2)": ["6", "0"], "other": ["5", "1"]}  # samples, unscored
+    of_systems = [line.split() for line in systems.splitlines() if line.startswith((" bleu", " other")) and "[" in line]
+    assert [(row[0], row[-1]) for row in of_systems] == [("bleu(order=2)", "3"), ("other", "3")]
     for text in (
         *("people: half vs. half", "people: one vs. one", "people: one vs. the others", "1 pair"),
         "bleu(order=2) > other",
@@ -99,8 +100,9 @@ def test_undefined_is_null_in_json_and_na_in_the_table(files: Path, capsys: pyte
     _, out, _ = run(capsys, "flat.jsonl", "--samples", "samples.jsonl", "--json")
     assert json.loads(out)["rows"][0]["with_mean"]["pearson"]["value"] is None
     _, out, _ = run(capsys, "flat.jsonl", "--samples", "samples.jsonl")
-    (row,) = [line for line in out.splitlines() if line.strip().startswith("flat ")]
+    row, of_systems = [line for line in out.splitlines() if line.strip().startswith("flat ")]
     assert row.split() == ["flat", "n/a", "n/a", "n/a", "6", "0"]
+    assert of_systems.split() == ["flat", "n/a", "n/a", "n/a", "3"]
     assert "note: flat: constant scores" in out
 
 
