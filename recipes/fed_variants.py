@@ -16,8 +16,8 @@ Three sets, all rated by people:
 
 As in the paper, a side of a dialogue has the mean over its utterances. To save time, only its middle and its last
 utterance are read; `--per-pair` and `--per-bot` say how many dialogues are used, drawn by a hash of their names,
-equally many of each pair of bots or of each bot. Agreement over dialogues and over systems (means of their dialogues) are
-reported apart. Intervals come from resampled dialogues, or people, if they rated several.
+equally many of each pair of bots or of each bot. Agreement over dialogues and over systems (means of their dialogues)
+are reported apart. Intervals come from resampled dialogues, or people, if they rated several.
 
 Repetition is tested in two ways. Paired: the last utterance of a bot is replaced by one of its own earlier utterances
 in the dialogue; as the control, by one that the bot said in another dialogue, which fits as badly but repeats nothing.
