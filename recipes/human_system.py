@@ -4,14 +4,15 @@ The paper correlates P(answer) with two annotators' engagement in single replies
 continuity labels, so this is another experiment: models learn the partners' own `satisfaction` with whole dialogues
 between people, and predict it for later dialogues of the same raters with people, and for 150 dialogues of ten of them
 with five GPT systems. Correlations are over dialogues. Baselines score the last reply that the rater was
-given, as the models do.
+given, as the models do. Its findings about 003/54 and 003/55 decide nothing: `dcp_frozen.py` tests those claims on
+engagement in single replies.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from dcp_baselines import AM, AM_FM, FED, FM, NSP, RELEVANCE, RUBER, Networks, p
 from dcp_data import ASPECT, RATED, SYSTEMS
 from hazumi import mean_rating, user_means
 from interlocutor_arms import Arm, Floats, Plan
-from interlocutor_figures import Claim, Figure, above, numbered, pearson, print_claims, turn_of, user_parts
+from interlocutor_figures import Basis, Figure, cell, numbered, pearson, plain_finding, turn_of, user_parts
+from results import Cell, Finding, PublishedTable
 
 from interloq import Sample
 from interloq.records import INTERLOCUTOR
@@ -62,8 +64,17 @@ def rated_arms(*, quick: bool = False) -> list[Arm]:
     ]
 
 
-def rated_tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> dict[str, Any]:
-    """Print correlations for both kinds of partners and the verdicts; returns them for results.json."""
+@dataclass(frozen=True, slots=True)
+class RatedTables:
+    """What is printed and kept about Table 5."""
+
+    plain: dict[str, Any]  # for results.json
+    findings: Sequence[Finding]
+    table: PublishedTable
+
+
+def rated_tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> RatedTables:
+    """Print correlations for both kinds of partners; return them with the findings."""
     parts = {part: plan.samples(rows[0], part) for part in ("train", "test", SYSTEMS)}
     networks = ja_networks(args)
     trained = plan.finished(rows)
@@ -74,11 +85,11 @@ def rated_tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> d
     figures = {title: _figures(models, parts, args.resamples) for title, models in predicted.items()}
     missing = networks.missing() | {arm.title: "it was not trained" for arm in rows if arm not in trained}
     _print(figures, missing, {part: len(its) for part, its in parts.items()})
-    claims = claims_of(figures)
-    print_claims("Claims about human and system partners", claims)
+    findings = make_findings(figures, len({judge_of(sample) for sample in parts["test"]}))
     plain = {title: {name: figure.plain() for name, figure in own.items()} for title, own in figures.items()}
     reasons = {title: {"not available": why} for title, why in missing.items()}
-    return {"rows": plain | reasons, "claims": [claim.plain() for claim in claims]}
+    kept = {"rows": plain | reasons, "findings": [plain_finding(finding) for finding in findings]}
+    return RatedTables(kept, findings, table_5(figures))
 
 
 def ja_networks(args: argparse.Namespace) -> Networks:
@@ -114,17 +125,41 @@ def _print(figures: Mapping[str, Mapping[str, Figure]], missing: Mapping[str, st
     print_line()
 
 
-def claims_of(figures: Mapping[str, Mapping[str, Figure]]) -> list[Claim]:
-    """That models agree with raters about people, more so if they know the rater, and less about systems."""
+def make_findings(figures: Mapping[str, Mapping[str, Figure]], raters: int) -> list[Finding]:
+    """Return whether models agree with raters about people, more so if they know the rater, and less about systems."""
+    basis = Basis("RealPersonaChat", raters, "raters", "satisfaction with whole dialogues")
     plain, token = TITLES["none"], TITLES["token"]
     human = {title: own["human"] for title, own in figures.items()}
     best = max((title for title in (RELEVANCE, RUBER, AM) if title in human), key=lambda title: human[title].value)
-    found = [above(human, plain, best, 0.646 - 0.564), above(human, token, plain, 0.720 - 0.646)]
-    text, published = "{}: r for people above r for systems", {plain: 0.646 - 0.401, token: 0.720 - 0.364}
-    return [
-        *(replace(claim, text=f"human: {claim.text}") for claim in (*found, above(human, token, "user mean"))),
-        *(Claim(text.format(row), _apart(figures[row]), published[row]) for row in published if row in figures),
+    people = [
+        basis.above("003/54", human, plain, best, 0.646 - 0.564),
+        basis.above("003/54", human, token, plain, 0.720 - 0.646),
+        basis.above("003/54", human, token, "user mean"),
     ]
+    findings = [replace(finding, way=f"human: {finding.way}") for finding in people]
+    for row, published in ((plain, 0.646 - 0.401), (token, 0.720 - 0.364)):
+        if row in figures:
+            way = f"{row}: r for people above r for systems"
+            findings.append(basis.finding("003/55", way, _apart(figures[row]), published))
+    return findings
+
+
+def table_5(figures: Mapping[str, Mapping[str, Figure]]) -> PublishedTable:
+    """Return Table 5 with our correlations in place of both annotators'."""
+    rows: dict[str, Sequence[Cell]] = {}
+    for title, (human_1, system_1, human_2, system_2) in PUBLISHED.items():
+        ours = figures.get(title if title != NSP else RELEVANCE, {})
+        human, system = ours.get("human"), ours.get("system")
+        rows[title] = [cell(human, human_1), cell(system, system_1), cell(human, human_2), cell(system, system_2)]
+    return PublishedTable(
+        item="003/44",
+        title="Table 5: Pearson's r with the interlocutor's scores",
+        data="RealPersonaChat",
+        columns=["annotator 1, human", "annotator 1, system", "annotator 2, human", "annotator 2, system"],
+        rows=rows,
+        note="Another experiment: ours are the partners' satisfaction with whole dialogues, so the same figures are in "
+        f"the columns of both annotators. {RELEVANCE!r} stands in for BERT-NSP.",
+    )
 
 
 def _apart(own: Mapping[str, Figure]) -> Figure:

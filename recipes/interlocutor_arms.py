@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from results import add_measured_option
 
 from interloq import InputError, InterloqError, Sample, read
 from interloq.data.files.durable import atomic_path
@@ -173,6 +175,8 @@ def arguments(description: str, encoder: str) -> argparse.ArgumentParser:
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="where to compute (auto)")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--quick", action="store_true", help="few samples, one epoch, one seed: a test of the script")
+    parser.set_defaults(started=time.monotonic())
+    add_measured_option(parser)
     return parser
 
 

@@ -1,17 +1,14 @@
-"""Figures of models trained with several seeds: means, intervals from resampled users or dialogues, and verdicts.
-
-A claim holds if the whole 95 % interval of the difference is above 0. It does not hold if the interval is below half of
-the published difference (or below 0, if none was published). Otherwise it is undecided.
-"""
+"""Figures of models trained with several seeds: means, intervals from resampled users or dialogues, and findings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from results import Cell, Finding
 
 from interloq import Sample
 from interloq.statistics.correlation import pearson_rows, resample_coefficients
@@ -37,6 +34,9 @@ class Figure:
 
     def __sub__(self, other: Figure) -> Figure:
         return Figure(self.value - other.value, self.draws - other.draws)
+
+    def __neg__(self) -> Figure:
+        return Figure(-self.value, -self.draws)
 
     def __str__(self) -> str:
         if np.isnan(self.value):
@@ -104,51 +104,60 @@ def print_parts(title: str, found: Mapping[str, Mapping[str, Figure]], published
     print_line()
 
 
-# ---- claims ----------------------------------------------------------------------------------------------------------
+# ---- findings --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A claimed difference between two rows: ours, and the published one if there is any."""
+class Basis:
+    """What the findings of a table share: the data, and what was resampled."""
 
-    text: str
-    ours: Figure | None
-    published: float | None = None
-    reason: str = ""  # why there is no figure
+    data: str
+    units: int
+    unit: str
+    note: str = ""
 
-    @property
-    def verdict(self) -> str:
-        """`holds`, `does not hold` or `undecided`."""
-        if self.ours is None:
-            return f"undecided: {self.reason}"
-        low, high = self.ours.ci
-        if low > 0:
-            return "holds"
-        return "does not hold" if high < (self.published or 0) / 2 else "undecided"
+    def finding(
+        self, item: str, way: str, figure: Figure | None, published: float | None = None, *, decides: bool = False
+    ) -> Finding:
+        """Return a figure as a finding about a row of docs/papers.md; without a figure, the claim is not decided."""
+        known = figure is not None and not np.isnan(figure.value)
+        return Finding(
+            item=item,
+            way=way,
+            value=figure.value if figure and known else None,
+            ci=figure.ci if figure and known else None,
+            units=self.units,
+            unit=self.unit,
+            data=self.data,
+            published=published,
+            decides=decides,
+            note=self.note if known else "not trained",
+        )
 
-    def plain(self) -> dict[str, Any]:
-        """The claim for results.json."""
-        ours = self.ours.plain() if self.ours else None
-        return {"claim": self.text, "ours": ours, "published": self.published, "verdict": self.verdict}
+    def above(
+        self,
+        item: str,
+        figures: Mapping[str, Figure],
+        one: str,
+        other: str,
+        published: float | None = None,
+        *,
+        decides: bool = False,
+    ) -> Finding:
+        """Return how far one row is above another; without a figure if one of them was not trained."""
+        difference = None
+        if one in figures and other in figures:
+            difference = figures[one] - figures[other]
+        return self.finding(item, f"{one} above {other}", difference, published, decides=decides)
 
 
-def above(found: Mapping[str, Figure], one: str, other: str, published: float | None = None) -> Claim:
-    """The claim that one row is above another; without a figure if one of them was not trained."""
-    missing = [title for title in (one, other) if title not in found]
-    ours = None if missing else found[one] - found[other]
-    return Claim(f"{one} above {other}", ours, published, f"{missing[0]} was not trained" if missing else "")
+def cell(figure: Figure | None, published: float | None = None) -> Cell:
+    """Return a figure as a cell of a published table; empty without a figure."""
+    if figure is None or np.isnan(figure.value):
+        return Cell(published=published)
+    return Cell(published=published, ours=figure.value, ci=figure.ci)
 
 
-def print_claims(title: str, claims: Sequence[Claim]) -> None:
-    """Print a table of differences and verdicts."""
-    rows = [
-        [
-            claim.text,
-            str(claim.ours) if claim.ours else "n/a",
-            "n/a" if claim.published is None else f"{claim.published:+.3f}",
-            claim.verdict,
-        ]
-        for claim in claims
-    ]
-    print_table(title, ["claim", "difference", "published", "verdict"], rows)
-    print_line()
+def plain_finding(finding: Finding) -> dict[str, Any]:
+    """Return the finding for results.json."""
+    return {**asdict(finding), "verdict": finding.verdict}

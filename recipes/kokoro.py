@@ -8,7 +8,8 @@ USER_SAMPLES training sessions (aware) are trained; for a new client, the aware 
 r with the client's score (0 to 100) is split into parts between and within clients; `user mean` predicts the mean of
 the client's training scores and reads no text.
 
-No paper reports these figures. The score is for the whole session, but a model reads only the last TOKENS tokens of it.
+No paper reports these figures; findings are about 003/49 (the model must know the participant), which `hazumi.py`
+decides. The score is for the whole session, but a model reads only the last TOKENS tokens of it.
 Sessions last a fixed time, so their end says nothing about the client's wish to go on.
 
 The options are the same as for `hazumi.py`. Intervals are from resamples of clients. The exit code is 0, or 2 if data
@@ -27,8 +28,9 @@ from pathlib import Path
 import numpy as np
 from hazumi import mean_rating, results, user_means
 from interlocutor_arms import DATA, Arm, Floats, Plan, arguments, run_stages
-from interlocutor_figures import Claim, Figure, above, numbered, print_claims, print_parts, turn_of, user_parts
+from interlocutor_figures import Basis, Figure, numbered, print_parts, turn_of, user_parts
 from rated_sets import data_folder
+from results import Finding, report_measured
 
 from interloq import Dialogue
 from interloq.data.files.opening import write_json
@@ -98,9 +100,16 @@ def tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> None:
     for arm in rows:
         if arm.title not in found:
             print_line(f"{arm.title}: {MISSING}")
-    claims = claims_of(found)
-    print_claims("Claims", claims)
-    write_json(Path(args.out) / "results.json", results(plan, rows, found, claims) | {"published": {}})
+    users = {split: _clients(plan, split, rows) for split in SPLITS}
+    findings = make_findings(found, users)
+    write_json(Path(args.out) / "results.json", results(plan, rows, found, findings) | {"published": {}})
+    report_measured(args.measured, findings, [], args.started)
+
+
+def _clients(plan: Plan, split: str, rows: Sequence[Arm]) -> int:
+    """Return the number of tested clients."""
+    arm = next(arm for arm in rows if arm.samples == folder(split))
+    return len({judge_of(sample) for sample in plan.samples(arm, "test")})
 
 
 def split_figures(split: str, plan: Plan, rows: Sequence[Arm], resamples: int) -> dict[str, dict[str, Figure]]:
@@ -116,19 +125,24 @@ def split_figures(split: str, plan: Plan, rows: Sequence[Arm], resamples: int) -
     return {title: user_parts(each, people, user, resamples) for title, each in predicted.items()}
 
 
-def claims_of(found: Mapping[str, Mapping[str, Figure]]) -> list[Claim]:
-    """What awareness of the client adds, to clients that are known and to others, and beyond their mean."""
+def make_findings(found: Mapping[str, Mapping[str, Figure]], users: Mapping[str, int]) -> list[Finding]:
+    """Return what awareness of the client adds, to clients that are known and to others, and beyond their mean."""
     r = {title: parts["overall"] for title, parts in found.items()}
-    known, new = "known clients", "new clients"
+    known, new = SPLITS
+    item, own, others = "003/49", _basis(users[known]), _basis(users[new])
     within = found.get(f"{known}, aware", {}).get("within users")
     return [
-        above(r, f"{known}, aware", f"{known}, unaware"),
-        above(r, f"{known}, aware", f"{known}, user mean"),
-        Claim(f"{known}, aware: r within clients is above 0", within, reason=MISSING),
-        Claim(f"{new}, unaware: r is above 0", r.get(f"{new}, unaware"), reason=MISSING),
-        above(r, f"{new}, unaware", f"{new}, number of turns"),
-        above(r, f"{new}, aware", f"{new}, unaware"),
+        own.above(item, r, f"{known}, aware", f"{known}, unaware"),
+        own.above(item, r, f"{known}, aware", f"{known}, user mean"),
+        own.finding(item, f"{known}, aware: r within clients above 0", within),
+        others.finding(item, f"{new}, unaware: r above 0", r.get(f"{new}, unaware")),
+        others.above(item, r, f"{new}, unaware", f"{new}, number of turns"),
+        others.above(item, r, f"{new}, aware", f"{new}, unaware"),
     ]
+
+
+def _basis(clients: int) -> Basis:
+    return Basis("KokoroChat", clients, "clients")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

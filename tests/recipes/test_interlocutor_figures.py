@@ -1,4 +1,4 @@
-"""Means over seeds, parts between and within users, and verdicts."""
+"""Means over seeds, parts between and within users, and findings."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import pytest
 from dcp_baselines import Networks, without_farewell
 from human_system import rated_tables
 from interlocutor_arms import Plan
+from results import Cell, load_measured
 
 from interloq import Rating, Sample
 from interloq.data.records.jsonl import load, write
@@ -50,20 +51,27 @@ def test_differences_share_their_resamples() -> None:
     assert (figure - figure).ci == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("interval", "published", "verdict"),
-    [
-        ((0.1, 0.2), 0.3, "holds"),
-        ((-0.1, 0.1), 0.3, "does not hold"),
-        ((-0.1, 0.2), 0.3, "undecided"),
-        ((-0.2, -0.1), None, "does not hold"),
-        ((-0.1, 0.1), None, "undecided"),
-    ],
-)
-def test_verdicts(interval: tuple[float, float], published: float | None, verdict: str) -> None:
-    figure = interlocutor_figures.Figure(sum(interval) / 2, np.linspace(*interval, 1000))
-    assert interlocutor_figures.Claim("a above b", figure, published).verdict == verdict
-    assert interlocutor_figures.Claim("a above b", None, reason="no data").verdict == "undecided: no data"
+def test_a_difference_is_a_finding_with_the_rows_it_compares() -> None:
+    basis = interlocutor_figures.Basis("made", 8, "users", "small")
+    draws = np.linspace(0.1, 0.2, 1000)
+    figures = {
+        "a": interlocutor_figures.Figure(0.65, 0.5 + draws),
+        "b": interlocutor_figures.Figure(0.5, 0 * draws + 0.5),
+    }
+    finding = basis.above("003/49", figures, "a", "b", 0.3, decides=True)
+    assert (finding.way, finding.units, finding.unit, finding.note) == ("a above b", 8, "users", "small")
+    assert (finding.value, finding.verdict, finding.decides) == (pytest.approx(0.15), "holds", True)
+    reversed_finding = basis.finding("003/48", "a is useless", -figures["a"])
+    assert reversed_finding.ci == (-figures["a"].ci[1], -figures["a"].ci[0])
+    assert interlocutor_figures.plain_finding(reversed_finding)["verdict"] == "does not hold"
+
+
+def test_rows_that_were_not_trained_decide_nothing() -> None:
+    basis = interlocutor_figures.Basis("made", 8, "users")
+    finding = basis.above("003/49", {}, "a", "b", 0.3)
+    assert (finding.value, finding.ci, finding.note) == (None, None, "not trained")
+    assert finding.verdict == "cannot be told here"
+    assert interlocutor_figures.cell(None, 0.3) == Cell(published=0.3)
 
 
 # ---- Hazumi ----------------------------------------------------------------------------------------------------------
@@ -77,7 +85,19 @@ def test_samples_are_prepared(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "data" / "hazumi.jsonl").exists()
 
 
-def test_rows_and_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_statistics_of_the_dialogues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_hazumi(tmp_path / "data" / "hazumi1902")
+    measured = tmp_path / "measured.json"
+    options = ["--data", str(tmp_path / "data"), "--out", str(tmp_path), "--statistics", "--measured", str(measured)]
+    assert hazumi.main(options) == 0
+    (table,) = load_measured(measured).tables
+    assert table.item == "003/41"
+    assert table.rows["dialogues (participants)"][0] == Cell(published=30, ours=1)
+    assert table.rows["exchanges"][1] == Cell(published=2824)
+    assert "utterance length (Wizard)" in capsys.readouterr().out
+
+
+def test_rows_and_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for seed, (part, n) in enumerate((("train", 40), ("dev", 10), ("test", 20))):
         samples = judged(n, seed=seed, judges=("ann", "bob", "cat"), aspect="impression")
         write(tmp_path / "data" / "hazumi" / f"{part}.jsonl", samples, kind="samples")
@@ -86,13 +106,17 @@ def test_rows_and_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert hazumi.main([*options, "--tables"]) == 2
     assert "no predictions of 'outsider'; run with --train first" in capsys.readouterr().err
     assert hazumi.main([*options, "--train"]) == 0
-    assert hazumi.main([*options, "--tables", "--resamples", "20"]) == 0
+    measured = tmp_path / "measured.json"
+    assert hazumi.main([*options, "--tables", "--resamples", "20", "--measured", str(measured)]) == 0
     shown = capsys.readouterr().out
     for words in ("interlocutor, aware above user mean", "within users", "0.496"):
         assert words in shown
     found = json.loads((tmp_path / "results.json").read_text())
     assert {*hazumi.PUBLISHED, "user mean", "outsiders' own mean"} == found["rows"].keys()
     assert found["trainings"]["interlocutor-token"][0]["rate"] == 3e-5
+    stored = load_measured(measured)
+    assert [finding.item for finding in stored.findings if finding.decides] == ["003/49", "003/48"]
+    assert stored.tables[0].rows["interlocutor, aware"][0].published == 0.496
     for model in (tmp_path / "models").iterdir():
         (model / "model.safetensors").unlink()
     assert hazumi.main([*options, "--train"]) == 0, "finished trainings are not repeated"
@@ -119,7 +143,9 @@ def write_sessions(folder: Path, clients: int = 12, each: int = 10) -> None:
 def test_both_splits_and_their_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_sessions(tmp_path / "data" / "logs")
     out, rng = tmp_path / "out", np.random.default_rng(0)
-    args = argparse.Namespace(data=str(tmp_path / "data"), out=str(out), quick=False, resamples=20)
+    args = argparse.Namespace(
+        data=str(tmp_path / "data"), out=str(out), quick=False, resamples=20, measured=None, started=0.0
+    )
     kokoro.prepare(args)
     plan = Plan(out, seeds=(0, 1), rates=(1e-3,))
     users = {}
@@ -133,16 +159,16 @@ def test_both_splits_and_their_claims(tmp_path: Path, capsys: pytest.CaptureFixt
     assert users["new_clients"][1].isdisjoint(users["new_clients"][0])
     kokoro.tables(args, plan, kokoro.arms())
     shown = capsys.readouterr().out
-    rows = "known clients, user mean", "new clients, number of turns", "new clients, aware above new clients, unaware"
-    for words in rows:
+    for words in ("known clients, user mean", "new clients, number of turns", "new clients, aware above"):
         assert words in shown
     for seed in plan.seeds:
         (out / "predictions" / f"new_clients-aware-rate0.001-seed{seed}.npz").unlink()
     kokoro.tables(args, plan, kokoro.arms())
     assert "new clients, aware: not trained" in capsys.readouterr().out
-    verdicts = [claim["verdict"] for claim in json.loads((out / "results.json").read_text())["claims"]]
-    assert len(verdicts) == 6
-    assert verdicts[-1] == "undecided: new clients, aware was not trained"
+    findings = json.loads((out / "results.json").read_text())["findings"]
+    assert len(findings) == 6
+    assert (findings[-1]["verdict"], findings[-1]["note"]) == ("cannot be told here", "not trained")
+    assert not any(finding["decides"] for finding in findings)
 
 
 # ---- continuity ------------------------------------------------------------------------------------------------------
@@ -194,11 +220,34 @@ def test_tables_of_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setattr(dcp, "scores", lambda *_: {"Deep-AM": {part: rng.normal(size=n) for part, n in sizes.items()}})
     found = dcp.log_tables("byu", plan, arms, Networks("encoder"), 20)
     shown = capsys.readouterr().out
-    for words in ("not valid labels", "BERT-NSP is not available", "DCP + both above turn_index", "private_majority"):
+    for words in ("not valid labels", "BERT-NSP is not available", "private_majority"):
         assert words in shown
-    assert found["rows"]["FED"] == {"not available": "no language model of this language is given (--lm)"}
-    assert found["rows"]["Deep-AM"]["threshold"] == "reply-ratio"
-    assert (found["rows"]["DCP"]["threshold"], found["rows"]["DCP"]["seeds"]) == ("half", 2)
+    rows = found.plain["rows"]
+    assert rows["FED"] == {"not available": "no language model of this language is given (--lm)"}
+    assert rows["Deep-AM"]["threshold"] == "reply-ratio"
+    assert (rows["DCP"]["threshold"], rows["DCP"]["seeds"]) == ("half", 2)
+    assert [(one.item, one.way) for one in found.findings if one.decides] == [
+        ("003/50", "DCP above Deep-AM"),
+        ("003/51", "DCP + user token above private_majority"),
+    ]
+    table = dcp.table_4({"byu": found.cells})
+    assert table.columns == ["BYU chit-chat, accuracy", "BYU chit-chat, macro-F1"]
+    assert [one.published for one in table.rows["DCP"]] == [0.668, 0.653]
+    assert table.rows["FED"] == [Cell(published=0.460), Cell(published=0.446)]
+    assert table.rows["turn_index"][0].ours is not None
+
+
+def test_statistics_of_prepared_logs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = {"turns_per_dialogue": 4.0, "characters_per_turn": 20.0, "characters_per_dialogue": 80.0}
+    part = facts | {"replied": 58, "not_replied": 42}
+    path = tmp_path / "data" / "byu" / "samples.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"parts": dict.fromkeys(("train", "dev", "test"), part)}))
+    measured = tmp_path / "measured.json"
+    assert dcp.main(["--out", str(tmp_path), "--only", "byu", "--statistics", "--measured", str(measured)]) == 0
+    (table,) = load_measured(measured).tables
+    assert table.rows["replied"][2] == Cell(published=1_088_970, ours=58)
+    assert "Table 3" in capsys.readouterr().out
 
 
 def test_farewells() -> None:
@@ -219,7 +268,10 @@ def test_people_and_systems(
     monkeypatch.setattr("human_system.scores", lambda *_: found)
     args = argparse.Namespace(out=str(tmp_path), ja_encoder="encoder", resamples=20)
     result = rated_tables(args, plan, arms)
-    assert result["rows"]["score + both"] == {"not available": "it was not trained"}
-    assert "score: r for people above r for systems" in capsys.readouterr().out
-    assert len(result["claims"]) == 5
-    assert "no language model" in result["rows"]["FED"]["not available"]
+    rows = result.plain["rows"]
+    assert rows["score + both"] == {"not available": "it was not trained"}
+    assert "no language model" in rows["FED"]["not available"]
+    assert "FED is not available" in capsys.readouterr().out
+    assert [finding.item for finding in result.findings] == ["003/54"] * 3 + ["003/55"] * 2
+    assert result.table.rows["score + both"][0] == Cell(published=0.727)
+    assert result.table.rows["Deep-AM"][1].ours is not None
