@@ -2,25 +2,30 @@
 
     python recipes/ream.py --data FOLDER --work FOLDER            # or INTERLOQ_DATA=FOLDER; --only labels,curves
 
-The paper's data (5,000 Chinese queries with 14 rated replies each) are not public. Gupta et al.'s 500 rated replies
-(100 queries, 5 systems) have up to 38 references per query: five by people, and SCARCE's. DailyDialog++ has 2,160
-contexts with 12 replies of known quality and 3 references. Parts:
+The paper's data (5,000 Chinese queries with 14 rated replies each) are not public. DSTC7 has queries with ten or more
+real replies as references, and nine systems whose replies people rated. Gupta et al.'s 500 rated replies (100 queries,
+5 systems) have up to 38 references per query: five by people, and SCARCE's. DailyDialog++ has 2,160 contexts with 12
+replies of known quality and 3 references. Parts (curves, the paper's Figure 1, are in `ream_curves.py`):
 
 - labels: noise of the labels themselves (`ream_labels.py`)
-- curves: correlation as own or foreign references are added (the paper's Figure 1), of BLEU also without smoothing, as
-  NLTK computes it by default
 - errors: squared errors of predictions by set size against naive ones (Table 2), on queries the networks never saw
 - sweep: the constants that the paper does not give, and the encoder, cross-validated on DailyDialog++'s dev.json; those
   that helped are confirmed on test.json
 - augment: references chosen by networks from a pool of public logs, against random ones, the nearest, the rater's,
   SCARCE's and people's (Table 3)
-- growth: correlation by the number of chosen references, for networks trained for either metric (Figures 3 and 7)
+- growth: correlation by the number of chosen references, for networks trained for either metric (Figures 3 and 7, and
+  Table 3), on DSTC7, where candidates are real replies to the same query as in the paper, and on Gupta's set
 - annotators: simulated annotators with and without predictions (Figure 4)
 - simulation: a world in which the truth is known, with 400,000 training sets (`ream_simulation.py`)
 
-Networks for Gupta's queries are cross-validated by query, or trained on DailyDialog++, without Gupta's contexts. The
-pool is made by `reference_pool.py`. Trained networks and vectors are kept in the work folder, and the same command
-resumes. The exit code is 0, or 2 if data are missing.
+Networks for Gupta's queries are cross-validated by query, or trained on DailyDialog++, without Gupta's contexts; those
+for DSTC7's are cross-validated. References of DSTC7 that equal a reply of their query are dropped. The pool is made by
+`reference_pool.py`. Trained networks and vectors are kept in the work folder, and the same command resumes. The exit
+code is 0, or 2 if data are missing.
+
+DSTC7 decides on the claims about Mix and transfer, chosen before any of its figures was seen: its candidates are real
+replies to the same query, as in the paper. That networks transfer is tested as a margin: with the network for the other
+metric, the gain must not be smaller by more than .03, a third of what the paper reports for either metric.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
@@ -37,14 +43,22 @@ from typing import Any
 import numpy as np
 from rated_sets import data_folder
 from ream_annotators import ALONE, ASSISTED, annotated
-from ream_augment import Agreement, Growth, Models, agreements, arms, compared, growth
+from ream_augment import Agreement, Arm, Grown, Models, agreements, arms, compared, growth, source
 from ream_labels import label_noise
 from ream_models import Errors, Plan, Predicted, errors, folds, predicted
-from ream_sets import PEOPLE, SCARCE, Sourced, gupta, plusplus_queries
+from ream_sets import GOLD, LOGS, PEOPLE, SCARCE, Sourced, drop_copies, dstc7_queries, gupta, plusplus_queries
 from ream_simulation import Simulated, simulate
 from ream_tables import (
+    BERTSCORE,
+    BLEU_STAR,
+    DSTC7,
+    GUPTA,
+    PLUSPLUS,
+    annotator_results,
+    error_results,
+    growth_results,
+    label_results,
     print_agreement,
-    print_curves,
     print_errors,
     print_growth,
     print_labels,
@@ -52,24 +66,23 @@ from ream_tables import (
     print_sweep,
 )
 from reference_pool import pool, pool_index
+from results import Finding, PublishedTable, add_measured_option, report_measured
 
 from interloq import InputError, InterloqError
 from interloq.models.vector_cache import VARIABLE as VECTORS
-from interloq.reliability.curve import AgreementCurve, curve
 from interloq.reliability.labels import QueryScores, RatedQuery, score_replies
-from interloq.reliability.reliability_options import CurveOptions
 from interloq.reliability.settings import TRAINING, ReliabilitySettings
 from interloq.retrieve.index import open_index
 from interloq.terminal.console import print_json
 
 TOKENIZER = "tokenizer='13a(lowercase=True)'"  # the sources differ in case
-BLEU, BLEU_STAR, BERTSCORE, PRECISION, BLEU_4 = "BLEU", "BLEU*", "BERTScore", "BERTScore precision", "BLEU-4"
-GUPTA, PLUSPLUS = "Gupta", "DailyDialog++"
-BLEU_NLTK = "BLEU, not smoothed"
-PARTS = ("labels", "curves", "errors", "sweep", "augment", "growth", "annotators", "simulation")
-FOLDS = {GUPTA: 5, PLUSPLUS: 2}
-SIZES = {GUPTA: (3, 5, 10, 20, 30), PLUSPLUS: (1, 2, 3)}
+PRECISION, BLEU_4 = "BERTScore precision", "BLEU-4"
+PARTS = ("labels", "errors", "sweep", "augment", "growth", "annotators", "simulation")
+FOLDS = {DSTC7: 2, GUPTA: 5, PLUSPLUS: 2}
+SIZES = {DSTC7: (3, 5, 10, 20, 30), GUPTA: (3, 5, 10, 20, 30), PLUSPLUS: (1, 2, 3)}
+FEWEST = 10  # references of a query of DSTC7
 SETTINGS = {
+    DSTC7: ReliabilitySettings(hidden=128, foreign=8),
     GUPTA: ReliabilitySettings(hidden=128, foreign=8),
     PLUSPLUS: ReliabilitySettings(hidden=128, foreign=4, sizes="1,2,3"),
 }
@@ -109,6 +122,9 @@ class Recipe:
 
     def queries(self, name: str) -> list[RatedQuery]:
         """Queries of one set with references of people and SCARCE; of DailyDialog++, those that Gupta has not."""
+        if name == DSTC7:
+            queries = map(drop_copies, dstc7_queries(self.data))
+            return [query for query in queries if len(query.references) >= FEWEST]
         known = [replace(one.query, references=_own(one)) for one in gupta(self.data)]
         if name == GUPTA:
             return known
@@ -132,25 +148,6 @@ def labels_part(recipe: Recipe) -> dict[str, Any]:
         f"{name}, {metric}": label_noise(score_replies(recipe.queries(name), spec), recipe.resamples)
         for name in SIZES
         for metric, spec in recipe.metrics().items()
-    }
-
-
-def curves_part(recipe: Recipe) -> dict[str, AgreementCurve]:
-    """Curves of BLEU, smoothed or as NLTK computes it by default, BLEU* and BERTScore."""
-    metrics = {
-        BLEU: f"bleu(smoothing='add-k',k=1,{TOKENIZER})",
-        BLEU_NLTK: f"bleu(smoothing='method0',{TOKENIZER})",
-        **recipe.metrics(),
-    }
-    options: dict[str, Any] = {"n_bootstrap": recipe.resamples, "draws": 5}
-    shown: dict[str, dict[str, Any]] = {
-        GUPTA: {"sizes": (1, 2, 3, 5, 7, 10, 15, 20), "own": 5},
-        PLUSPLUS: {"sizes": (1, 2, 3), "own": 1},
-    }
-    return {
-        f"{name}, {metric}": curve(recipe.queries(name), spec, CurveOptions(**shown[name], **options))
-        for name in shown
-        for metric, spec in metrics.items()
     }
 
 
@@ -203,10 +200,10 @@ def _changed(plan: Plan, way: Mapping[str, Any]) -> Plan:
     return plan
 
 
-def networks(recipe: Recipe) -> dict[str, Models]:
-    """Networks for Gupta's queries that never saw them, by metric and training set."""
+def networks(recipe: Recipe, names: Sequence[str] = (PLUSPLUS, GUPTA)) -> dict[str, Models]:
+    """Networks for Gupta's or DSTC7's queries that never saw them, by metric and training set."""
     found: dict[str, Models] = {}
-    for name, metric in product((PLUSPLUS, GUPTA), recipe.metrics()):
+    for name, metric in product(names, recipe.metrics()):
         plan, queries = recipe.plan(metric, name), recipe.queries(name)
         label = f"REAM#({'BS' if metric == BERTSCORE else 'BLEU*'}), {name}"
         parts = list(folds(len(queries), FOLDS[name]))
@@ -239,10 +236,23 @@ def _pairs(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((name, other) for other in [*others, *halves] if other in given)
 
 
-def growth_part(recipe: Recipe) -> list[Growth]:
-    """Agreement with people by the number of references chosen from logs, by the networks of DailyDialog++."""
-    models = {name: model for name, model in networks(recipe).items() if name.endswith(PLUSPLUS)}
-    return growth(recipe.sourced(), models, recipe.metrics(), recipe.resamples)
+def growth_part(recipe: Recipe) -> dict[str, Grown]:
+    """Agreement by the number of references: real replies to DSTC7's queries, and replies from logs to Gupta's.
+
+    DSTC7's queries start from one of their references, drawn at random; all others are candidates.
+    """
+    sourced = [Sourced(query, {}) for query in recipe.queries(DSTC7)]
+    start: Arm = []
+    candidates: Arm = []
+    for i, one in enumerate(sourced):
+        texts = list(one.query.references)
+        start.append((texts.pop(np.random.default_rng(i).integers(len(texts))),))
+        candidates.append(tuple(texts))
+    models = networks(recipe, [DSTC7])
+    found = {DSTC7: growth(sourced, start, candidates, models, recipe.metrics(), recipe.resamples)}
+    sourced, models = recipe.sourced(), networks(recipe, [PLUSPLUS])
+    start, candidates = source(sourced, GOLD), source(sourced, LOGS)
+    return found | {GUPTA: growth(sourced, start, candidates, models, recipe.metrics(), recipe.resamples)}
 
 
 def annotators_part(recipe: Recipe) -> dict[str, Any]:
@@ -270,7 +280,6 @@ def simulation_part(recipe: Recipe) -> dict[str, Simulated]:
 
 PRINT: Mapping[str, tuple[Callable[[Recipe], Any], Callable[[Any], None]]] = {
     "labels": (labels_part, print_labels),
-    "curves": (curves_part, print_curves),
     "errors": (errors_part, print_errors),
     "sweep": (sweep_part, print_sweep),
     "augment": (augment_part, print_agreement),
@@ -280,11 +289,22 @@ PRINT: Mapping[str, tuple[Callable[[Recipe], Any], Callable[[Any], None]]] = {
 }
 
 
+# findings and tables of the paper, from what a part found
+RESULTS: Mapping[str, Callable[[Any], tuple[list[Finding], list[PublishedTable]]]] = {
+    "labels": label_results,
+    "errors": error_results,
+    "growth": growth_results,
+    "annotators": annotator_results,
+}
+
+
 def _without_resamples(found: Any) -> Any:
     """For JSON: without the thousands of resampled values."""
     if isinstance(found, Agreement):
         kept = asdict(replace(found, resampled={}))
         return {key: value for key, value in kept.items() if key not in ("resampled", "by_query")}
+    if isinstance(found, Grown):
+        return {"ways": found.ways, "ends": _without_resamples(found.ends), "differences": found.differences}
     if isinstance(found, Mapping):
         return {key: _without_resamples(value) for key, value in found.items()}
     return [_without_resamples(one) for one in found] if isinstance(found, list) else found
@@ -310,6 +330,7 @@ def _made(recipe: Recipe, names: Sequence[str], *, shown: bool) -> Iterator[tupl
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    started = time.monotonic()
     parser = argparse.ArgumentParser(description="REAM#'s claims about sets of references, on public data.")
     parser.add_argument("--data", metavar="FOLDER", help="data folder (default: $INTERLOQ_DATA)")
     parser.add_argument("--work", default="out/ream", metavar="FOLDER", help="pool, networks and vectors (out/ream)")
@@ -322,6 +343,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", default="cpu", choices=("auto", "cpu", "cuda"), help="for training (cpu)")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_measured_option(parser)
     args = parser.parse_args(argv)
     work = Path(args.work)
     try:
@@ -334,6 +356,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if args.json:
         print_json(_without_resamples(found))
+        return 0
+    findings, tables = list[Finding](), list[PublishedTable]()
+    for name in RESULTS:
+        if name not in found:
+            continue
+        own_findings, own_tables = RESULTS[name](found[name])
+        findings += own_findings
+        tables += own_tables
+    report_measured(args.measured, findings, tables, started)
     return 0
 
 

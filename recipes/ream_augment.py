@@ -238,31 +238,50 @@ class Growth:
     gains: list[Estimate]  # over the first point
 
 
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """References added one by one: each way by number, all ways at the end, and differences there."""
+
+    ways: list[Growth]
+    ends: list[Agreement]
+    differences: list[Comparison]
+
+
+RANDOM, START, MIX, ALL = "random", "one reference", "Mix", "all"
+
+
 def growth(
-    queries: Sequence[Sourced], models: Mapping[str, Models], metrics: Mapping[str, str], resamples: int
-) -> list[Growth]:
-    """Agreement by the number of references, from the original reply to ten, for each way to add them.
+    queries: Sequence[Sourced], start: Arm, candidates: Arm, models: Mapping[str, Models], metrics: Mapping[str, str],
+    resamples: int,
+) -> Grown:  # fmt: skip
+    """Agreement by the number of references, from one reference to ten, for each way to add candidates.
 
     A query with fewer chosen references keeps those it has, and a query without a correlation at some point is left out
-    at all points: a gain must not come from other queries.
+    at all points: a gain must not come from other queries. Mix is the union of what all networks chose.
     """
-    gold, logs = (source(queries, name) for name in (GOLD, LOGS))
-    ways = {"random": [at_random(gold, logs, seed) for seed in range(DRAWS)]}
+    ways = {RANDOM: [at_random(start, candidates, seed) for seed in range(DRAWS)]}
     for label, model in models.items():
-        own = [chosen(model, queries, gold, logs, seed) for seed in range(DRAWS)]
+        own = [chosen(model, queries, start, candidates, seed) for seed in range(DRAWS)]
         ways[label] = own
-        ways[f"{label}, half random"] = [half_random(arm, logs, seed) for seed, arm in enumerate(own)]
+        ways[f"{label}, half random"] = [half_random(arm, candidates, seed) for seed, arm in enumerate(own)]
     given = {f"{way}/{n}": [_first(arm, n) for arm in arms] for way, arms in ways.items() for n in range(1, LIMIT + 1)}
-    place = {(one.metric, one.arm): one for one in agreements(queries, given, metrics, resamples)}
-    found = []
+    ends = {START: [start]} | {way: given[f"{way}/{LIMIT}"] for way in ways}
+    ends[MIX] = [union(*(ways[label][seed] for label in models)) for seed in range(DRAWS)]
+    ends[ALL] = [union(start, candidates)]
+    found = agreements(queries, given | ends, metrics, resamples)
+    place = {(one.metric, one.arm): one for one in found}
+    grown = []
     for metric in metrics:
         known = ~np.isnan([place[metric, arm].by_query for arm in given]).any(axis=0)
         for way in ways:
             values = [place[metric, f"{way}/{n}"].by_query[known] for n in range(1, LIMIT + 1)]
             points = [_mean(own, resamples) for own in values]
             gains = [_mean(own - values[0], resamples) for own in values]
-            found.append(Growth(metric, way, int(known.sum()), points, gains))
-    return found
+            grown.append(Growth(metric, way, int(known.sum()), points, gains))
+    pairs = [(label, other) for label in models for other in (RANDOM, START, ALL, MIX)]
+    pairs += [(label, other) for label in models for other in models if label != other]
+    last = [one for one in found if one.arm in ends]
+    return Grown(grown, last, compared(last, pairs))
 
 
 def _first(arm: Arm, n: int) -> Arm:
@@ -287,6 +306,7 @@ class Comparison:
     coefficient: str
     difference: float
     ci: tuple[float, float]
+    queries: int
 
 
 def compared(found: Sequence[Agreement], pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
@@ -298,7 +318,9 @@ def compared(found: Sequence[Agreement], pairs: Sequence[tuple[str, str]]) -> li
             a, b = place[metric, higher], place[metric, lower]
             spread = percentile_interval(a.resampled[SPEARMAN] - b.resampled[SPEARMAN])
             difference = a.figures[SPEARMAN] - b.figures[SPEARMAN]
-            rows.append(Comparison(metric, higher, lower, SPEARMAN, difference, spread))
-            difference, *ends = _mean(a.by_query - b.by_query, len(a.resampled[SPEARMAN]))
-            rows.append(Comparison(metric, higher, lower, BY_QUERY, difference, (ends[0], ends[1])))
+            rows.append(Comparison(metric, higher, lower, SPEARMAN, difference, spread, len(a.by_query)))
+            by_query = a.by_query - b.by_query
+            difference, *ends = _mean(by_query, len(a.resampled[SPEARMAN]))
+            known = int((~np.isnan(by_query)).sum())
+            rows.append(Comparison(metric, higher, lower, BY_QUERY, difference, (ends[0], ends[1]), known))
     return rows

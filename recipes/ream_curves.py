@@ -21,7 +21,6 @@ margin: from one to ten references it must not gain more than .04, half of what 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -29,19 +28,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 from rated_sets import data_folder
-from ream_sets import PEOPLE, SCARCE, gupta, plusplus_queries
+from ream_sets import PEOPLE, SCARCE, drop_copies, dstc7_queries, gupta, plusplus_queries
 from ream_tables import print_curves
 from results import Cell, Finding, PublishedTable, add_measured_option, report_measured
 
-from interloq import InputError, InterloqError
-from interloq.data.files.opening import lines
+from interloq import InterloqError
 from interloq.models.vector_cache import VARIABLE as VECTORS
 from interloq.reliability.curve import AgreementCurve, AgreementPoint, curve
 from interloq.reliability.labels import RatedQuery, distinct_texts
 from interloq.reliability.reliability_options import CurveOptions
-from interloq.retrieve.leaks import normalise_text
 
 TOKENIZER = "tokenizer='13a(lowercase=True)'"  # the sources differ in case
 BLEU_STAR, BERTSCORE, BLEU = "BLEU*", "BERTScore", "BLEU, not smoothed"
@@ -91,7 +87,7 @@ def metrics(sentences: str) -> dict[str, str]:
 def load_queries(name: str, data: Path) -> list[RatedQuery]:
     """Return the queries of one set, without references that equal a reply."""
     if name == DSTC7:
-        queries = load_dstc7(data)
+        queries = dstc7_queries(data)
     else:
         queries = [
             replace(sourced.query, references=distinct_texts((*sourced.texts[PEOPLE], *sourced.texts[SCARCE])))
@@ -100,31 +96,6 @@ def load_queries(name: str, data: Path) -> list[RatedQuery]:
         if name == PLUSPLUS:
             queries = [query for part in ("dev", "test") for query in plusplus_queries(data, part, queries)]
     return list(map(drop_copies, queries))
-
-
-def load_dstc7(data: Path) -> list[RatedQuery]:
-    """Return DSTC7's queries with all systems but `Human`; the text about the topic stands in for the context."""
-    path = data / "dstc7_part.jsonl.xz"
-    if not path.exists():
-        raise InputError(f"no {path.name} in {str(data)!r}", hint="put it there, or name another --data")
-    queries = []
-    for _, line in lines(path):
-        query = json.loads(line)
-        replies, ratings = [], []
-        for reply in query["replies"]:
-            if reply["system"] != "Human" and reply["response"].strip():
-                replies.append(reply["response"])
-                ratings.append(float(np.mean([answer for _, *answers in reply["ratings"] for answer in answers])))
-        turns = (query["grounding"],)
-        queries.append(RatedQuery(turns, tuple(replies), np.array(ratings), distinct_texts(query["references"])))
-    return queries
-
-
-def drop_copies(query: RatedQuery) -> RatedQuery:
-    """Return the query without references that equal one of its replies, up to case and punctuation."""
-    replies = set(map(normalise_text, query.replies))
-    kept = tuple(text for text in query.references if normalise_text(text) not in replies)
-    return replace(query, references=kept)
 
 
 # ---- findings and tables ---------------------------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""Queries of `ream.py`: Gupta's 100, with references by people, by SCARCE and from logs, and those of DailyDialog++.
+"""Queries of `ream.py`: DSTC7's, Gupta's with references by people, by SCARCE and from logs, and DailyDialog++'s.
+
+DSTC7 (second track) has real replies from Reddit as references, and replies by nine systems that three people rated for
+relevance and informativeness; their mean is used. The system `Human` is left out: its reply is one of the references of
+nearly every query. A text about the topic stands in for the context.
 
 DailyDialog++ has no ratings. Two of a context's five good replies, and its five adversarial and five random ones, are
 the replies to score: good ones are rated 1, the others 0. Adversarial replies share words with the context, but are as
@@ -20,10 +24,12 @@ from retrieval import clean, cleaned
 
 from interloq import InputError, Rating, Reference, Sample
 from interloq.data.files.archives import read_files, text_lines
+from interloq.data.files.opening import lines
 from interloq.data.sets.registry import locate, read_dataset
 from interloq.reliability.labels import RatedQuery, distinct_texts, group_queries
 from interloq.retrieve.extend import extend
 from interloq.retrieve.index import Index
+from interloq.retrieve.leaks import normalise_text
 from interloq.signature import fingerprint
 
 GOLD, PEOPLE, SCARCE, LOGS = "gold", "people", "SCARCE", "logs"
@@ -117,6 +123,34 @@ def as_samples(queries: Sequence[RatedQuery]) -> list[Sample]:
         for query in queries
         for i, (reply, rating) in enumerate(zip(query.replies, query.ratings, strict=True))
     ]
+
+
+# ---- DSTC7's queries -------------------------------------------------------------------------------------------------
+
+
+def dstc7_queries(data: Path) -> list[RatedQuery]:
+    """Queries with all systems but `Human`."""
+    path = data / "dstc7_part.jsonl.xz"
+    if not path.exists():
+        raise InputError(f"no {path.name} in {str(data)!r}", hint="put it there, or name another --data")
+    queries = []
+    for _, line in lines(path):
+        query = json.loads(line)
+        replies, ratings = [], []
+        for reply in query["replies"]:
+            if reply["system"] != "Human" and reply["response"].strip():
+                replies.append(reply["response"])
+                ratings.append(float(np.mean([answer for _, *answers in reply["ratings"] for answer in answers])))
+        turns = (query["grounding"],)
+        queries.append(RatedQuery(turns, tuple(replies), np.array(ratings), distinct_texts(query["references"])))
+    return queries
+
+
+def drop_copies(query: RatedQuery) -> RatedQuery:
+    """The query without references that equal one of its replies, up to case and punctuation."""
+    replies = set(map(normalise_text, query.replies))
+    kept = tuple(text for text in query.references if normalise_text(text) not in replies)
+    return replace(query, references=kept)
 
 
 # ---- DailyDialog++ ---------------------------------------------------------------------------------------------------

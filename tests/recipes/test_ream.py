@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import random
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
@@ -14,14 +15,15 @@ import numpy as np
 import pytest
 import ream
 import ream_augment
+import ream_curves
 import ream_labels
 import ream_sets
 import ream_simulation
 from ream_tables import print_simulation
+from results import load_measured
 
 from interloq import write
 from interloq.records import Pair
-from interloq.reliability.curve import curve
 from interloq.reliability.labels import NONE, QueryScores, RatedQuery, compute_labels
 from interloq.reliability.settings import TRAINING, ReliabilitySettings
 from tests.made_relevance import TOPICS, said, small_scorer
@@ -61,7 +63,20 @@ def write_data(folder: Path) -> Path:
         items = [_plusplus(drawn) for _ in range(9)]
         items[0]["context"] = [dialogues[0]["dialogue"][1]["text"].upper()]  # type: ignore[index]
         _lines(folder / "dailydialog_plusplus" / f"{part}.json", items)
+    with lzma.open(folder / "dstc7_part.jsonl.xz", "wt") as file:
+        file.writelines(json.dumps(_dstc7(drawn)) + "\n" for _ in range(CONTEXTS))
     return folder
+
+
+def _dstc7(drawn: random.Random) -> dict[str, Any]:
+    topic, other = drawn.sample(TOPICS, 2)
+    references = [f"{said(topic, drawn)} {i}" for i in range(14)]
+    replies = []
+    for i, system in enumerate(("Human", "Constant", "TeamA", "TeamB", "TeamC", "TeamD")):
+        response = references[0].upper() if system == "Human" else said(topic if i % 2 else other, drawn)
+        answers = [[f"judge {n}", 4.0 if i % 2 else 2.0, float(drawn.randint(1, 5))] for n in range(3)]
+        replies.append({"system": system, "response": response, "ratings": answers})
+    return {"grounding": said(topic, drawn), "references": [*references, replies[1]["response"]], "replies": replies}
 
 
 def _plusplus(drawn: random.Random) -> dict[str, Any]:
@@ -93,10 +108,10 @@ def options(data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The recipe with small networks."""
-    monkeypatch.setattr(ream, "SETTINGS", {ream.GUPTA: SMALL, ream.PLUSPLUS: SMALL})
-    monkeypatch.setattr(ream, "SIZES", {ream.GUPTA: (3, 5), ream.PLUSPLUS: (1, 2, 3)})
+    monkeypatch.setattr(ream, "SETTINGS", dict.fromkeys((ream.DSTC7, ream.GUPTA, ream.PLUSPLUS), SMALL))
+    monkeypatch.setattr(ream, "SIZES", {ream.DSTC7: (3, 5), ream.GUPTA: (3, 5), ream.PLUSPLUS: (1, 2, 3)})
     monkeypatch.setattr(ream_augment, "DRAWS", 2)
-    monkeypatch.setattr(ream, "FOLDS", {ream.GUPTA: 2, ream.PLUSPLUS: 2})
+    monkeypatch.setattr(ream, "FOLDS", dict.fromkeys((ream.DSTC7, ream.GUPTA, ream.PLUSPLUS), 2))
     monkeypatch.setattr(ream, "SWEEP", {"negatives": (0,), "weight_decay": (0.0,)})
     monkeypatch.setenv("INTERLOQ_VECTOR_CACHE", "")
 
@@ -130,16 +145,37 @@ def test_augmentation_and_annotators(small: None, options: list[str]) -> None:
 
 
 def test_growth_starts_from_the_same_reply_and_ends_at_what_was_chosen(small: None, options: list[str]) -> None:
-    found = json.loads(printed(options, "--only", "growth", "--json"))["growth"]
-    ways = ["random", *(f"REAM#({m}), DailyDialog++{end}" for m in ("BS", "BLEU*") for end in ("", ", half random"))]
-    assert [(row["metric"], row["way"]) for row in found] == [(m, way) for m in ("BERTScore", "BLEU*") for way in ways]
-    for row in found:
-        assert len(row["points"]) == ream_augment.LIMIT
-        assert row["gains"][0] == [0, 0, 0]
-        assert row["gains"][-1][0] == pytest.approx(row["points"][-1][0] - row["points"][0][0])
-    for metric in ("BERTScore", "BLEU*"):
-        assert len({row["points"][0][0] for row in found if row["metric"] == metric}) == 1
-    assert "queries): pearson per query by number of references" in printed(options, "--only", "growth")
+    every = json.loads(printed(options, "--only", "growth", "--json"))["growth"]
+    assert list(every) == [ream.DSTC7, ream.GUPTA]
+    for name, trained_on in ((ream.DSTC7, ream.DSTC7), (ream.GUPTA, ream.PLUSPLUS)):
+        found = every[name]["ways"]
+        ways = ["random", *(f"REAM#({m}), {trained_on}{end}" for m in ("BS", "BLEU*") for end in ("", ", half random"))]
+        metrics = ("BERTScore", "BLEU*")
+        assert [(row["metric"], row["way"]) for row in found] == [(metric, way) for metric in metrics for way in ways]
+        for row in found:
+            assert len(row["points"]) == ream_augment.LIMIT
+            assert row["gains"][0] == [0, 0, 0]
+            assert row["gains"][-1][0] == pytest.approx(row["points"][-1][0] - row["points"][0][0])
+        for metric in metrics:
+            assert len({row["points"][0][0] for row in found if row["metric"] == metric}) == 1
+        assert {row["arm"] for row in every[name]["ends"]} == {"one reference", "Mix", "all", *ways}
+
+
+def test_findings_and_tables(small: None, options: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "ream.json"
+    text = printed(options, "--only", "labels,errors,growth,annotators", "--measured", str(path))
+    assert "queries): pearson per query by number of references" in text
+    measured = load_measured(path)
+    assert {finding.item for finding in measured.findings} == {f"004/{n}" for n in (58, 59, 60, 61, 62)}
+    deciding = [(one.item, one.data) for one in measured.findings if one.decides]
+    assert deciding == [
+        ("004/61", "DSTC7"), ("004/60", "DSTC7"), ("004/61", "DSTC7"), ("004/60", "DSTC7"),
+        ("004/62", "Gupta, simulated annotators"),
+    ]  # fmt: skip
+    assert {table.item for table in measured.tables} == {f"004/{n}" for n in (45, 48, 49, 50, 51, 54)}
+    chosen = next(table for table in measured.tables if table.item == "004/50")
+    raw = next(cells for name, cells in chosen.rows.items() if name.startswith("Raw"))
+    assert [cell.published for cell in raw] == [0.246, 0.165, 0.288, 0.209]
 
 
 def test_differences_per_query_are_over_the_queries_of_both_arms() -> None:
@@ -154,22 +190,38 @@ def test_differences_per_query_are_over_the_queries_of_both_arms() -> None:
     assert 0.1 - 1e-9 <= difference.ci[0] <= difference.ci[1] <= 0.2 + 1e-9
 
 
-def test_tables_of_the_other_parts(small: None, options: list[str], capsys: Any) -> None:
-    curves = _curves(options)
-    assert "DailyDialog++, BLEU* (16 queries, " in curves
-    assert "DailyDialog++, BLEU, not smoothed (16 queries, " in curves
+def test_tables_of_the_simulation(small: None, capsys: Any) -> None:
     found = ream_simulation.simulate(30, SMALL, replace(TRAINING, epochs=1), "cpu", 20)
     print_simulation({"small": found})
     assert "true reliability, chosen by REAM#" in capsys.readouterr().out
 
 
-def _curves(options: list[str]) -> str:
-    with pytest.MonkeyPatch.context() as patch:
-        queries = ream.Recipe.queries  # Gupta's have ten references here, not twenty
-        patch.setattr(ream.Recipe, "queries", lambda self, _: queries(self, ream.PLUSPLUS))
-        patch.setattr(ream, "curve", lambda q, m, o: curve(
-            q, m, replace(o, sizes=(1, 2, 3), own=1)))  # fmt: skip
-        return printed(options, "--only", "curves")
+def test_curves(data: Path, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    sizes = {ream_curves.DSTC7: (1, 3, 10), ream_curves.GUPTA: (1, 3, 5), ream_curves.PLUSPLUS: (1, 2, 3)}
+    monkeypatch.setattr(ream_curves, "SIZES", sizes)
+    monkeypatch.setattr(ream_curves, "OWN", {**ream_curves.OWN, ream_curves.GUPTA: 3})
+    monkeypatch.setenv("INTERLOQ_VECTOR_CACHE", "")
+    path, encoder = tmp_path / "curves.json", options[options.index("--sentences") + 1]
+    given = ["--data", str(data), "--sentences", encoder, "--resamples", "20", "--measured", str(path)]
+    assert ream_curves.main(given) == 0
+    assert "DailyDialog++, BLEU, not smoothed (16 queries, " in capsys.readouterr().out
+    measured = load_measured(path)
+    deciding = [(one.item, one.way.partition(":")[0]) for one in measured.findings if one.decides]
+    assert deciding == [
+        ("004/55", "BLEU*"), ("004/55", "BERTScore"), ("004/56", "BLEU, not smoothed"),
+        ("004/57", "BLEU*"), ("004/57", "BERTScore"),
+    ]  # fmt: skip
+    assert [(table.item, len(table.rows)) for table in measured.tables] == [("004/46", 5)] * 3
+    assert ream_curves.main(["--data", str(tmp_path)]) == 2
+
+
+def test_dstc7_has_no_human_and_no_copies(data: Path) -> None:
+    queries = ream_sets.dstc7_queries(data)
+    assert [len(query.replies) for query in queries] == [5] * CONTEXTS
+    assert all(query.copies.any() for query in queries)
+    kept = [ream_sets.drop_copies(query) for query in queries]
+    assert not any(query.copies.any() for query in kept)
+    assert [len(query.references) for query in kept] == [14] * CONTEXTS
 
 
 def test_unknown_part_and_missing_data(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
