@@ -65,6 +65,13 @@ class RatedSet:
         mean: Floats = np.divide(total, count, out=np.full(len(self.human), np.nan), where=count > 0)
         return mean
 
+    def contexts(self) -> list[str]:
+        """The context of each item, or the whole dialogue: replies to one context are not independent."""
+        texts = [""] * len(self.human)
+        for item, sample in zip(self.items.tolist(), self.samples, strict=True):
+            texts[item] = texts[item] or sample.dialogue or "\n".join(turn.text for turn in sample.context)
+        return texts
+
 
 def data_folder(given: str | None) -> Path:
     """The folder of the data sets: as given, or as named by the environment."""

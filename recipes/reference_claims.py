@@ -1,8 +1,9 @@
-"""Verdicts on claims that one row agrees with people better than another, and choices that never see the tested set.
+"""Claims that one row agrees with people better than another, and choices that never see the tested set.
 
-A claim holds on a set if the 95 % interval of the difference of the two Spearman correlations, over bootstrap resamples
-that both rows share, is above 0. It does not hold if the interval is below 0, and is undecided otherwise. Intervals
-are not adjusted for the number of claims.
+A claim is judged by the difference of two Spearman correlations over the replies that both rows scored, and by its
+interval over contexts: replies to one context are resampled together. The difference on all sets is the mean of their
+differences, with contexts resampled within each set. The verdict is that of results.py. Intervals are not adjusted for
+the number of claims.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rated_sets import Floats, RatedSet
+from results import Finding
 
 from interloq.statistics.correlation import complete_rows, resample_coefficients, values
 from interloq.statistics.resampling import percentile_interval
@@ -37,10 +40,11 @@ class Variant:
 
 # the papers' first: of variants that are equally good, the first is chosen
 VARIANTS = tuple(Variant(*fields) for fields in product((None, 3, 5, 8), (True, False), (True, False)))
-PAPER, RATED, UNRATED, FIVE, EIGHT = (
+PAPER, RATED, UNRATED, EXTENDED, FIVE, EIGHT = (
     VARIANTS[0],
     Variant(None, True, False),
     Variant(None, False, False),
+    Variant(None, False, True),
     Variant(5, False, False),
     Variant(8, False, True),
 )
@@ -53,6 +57,9 @@ class Claim:
     text: str
     higher: str
     lower: str
+    items: tuple[str, ...] = ()  # rows of docs/papers.md that it measures
+    published: float | None = None  # the same difference in the paper
+    decides: bool = False  # whether it decides these rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,43 +70,66 @@ class Verdict:
     set: str
     difference: float
     ci: tuple[float, float]
-    text: str
+    contexts: int
+
+    @property
+    def text(self) -> str:
+        """What the interval says, by the rule of results.py."""
+        return self.finding("", "").verdict
+
+    def finding(self, item: str, data: str, *, decides: bool = False) -> Finding:
+        """What it says about a row of docs/papers.md."""
+        defined = not np.isnan([self.difference, *self.ci]).any()
+        return Finding(
+            item=item,
+            way=f"{self.claim.text}: {self.claim.higher} > {self.claim.lower}",
+            value=self.difference if defined else None,
+            ci=self.ci if defined else None,
+            units=self.contexts,
+            unit="contexts",
+            data=data,
+            published=self.claim.published,
+            decides=decides,
+        )
 
 
 def verdicts(
     claim: Claim, sets: Mapping[str, RatedSet], scores: Mapping[str, Mapping[str, Floats]], resamples: int
 ) -> list[Verdict]:
     """The verdict on each set, and on the mean of their differences."""
-    found = [
-        _difference(claim, scores[name], own.human, resamples, seed) for seed, (name, own) in enumerate(sets.items())
-    ]
-    values, spreads = zip(*found, strict=True)
-    mean = float(np.mean(values)), np.mean(spreads, axis=0)
+    found = [_difference(claim, scores[name], own, resamples, seed) for seed, (name, own) in enumerate(sets.items())]
+    differences, spreads, contexts = zip(*found, strict=True)
+    mean = float(np.mean(differences)), np.mean(spreads, axis=0), sum(contexts)
     return [_verdict(claim, name, *each) for name, each in zip([*sets, MEAN], [*found, mean], strict=True)]
 
 
 def _difference(
-    claim: Claim, scores: Mapping[str, Floats], human: Floats, resamples: int, seed: int
-) -> tuple[float, Floats]:
-    """Difference of the correlations, over the samples that both rows scored, and in each resample."""
-    places = complete_rows(scores[claim.higher], scores[claim.lower], human)
-    columns = [scores[row][places] for row in (claim.higher, claim.lower)]
-    higher, lower = (spearman(column, human[places]) for column in columns)
-    spread = [
-        resample_coefficients(column, human[places], n_bootstrap=resamples, seed=seed, chosen=SPEARMAN)["spearman"]
-        for column in columns
-    ]
-    return higher - lower, spread[0] - spread[1]
+    claim: Claim, scores: Mapping[str, Floats], own: RatedSet, resamples: int, seed: int
+) -> tuple[float, Floats, int]:
+    """Difference of the correlations over the replies that both rows scored, in each resample, and the contexts."""
+    places = complete_rows(scores[claim.higher], scores[claim.lower], own.human)
+    higher, lower = (scores[row][places] for row in (claim.higher, claim.lower))
+    human, cluster = own.human[places], context_numbers(own)[places]
+    spread = resampled_spearman(higher, human, cluster, resamples, seed)
+    spread = spread - resampled_spearman(lower, human, cluster, resamples, seed)
+    return spearman(higher, human) - spearman(lower, human), spread, len(np.unique(cluster))
 
 
-def _verdict(claim: Claim, name: str, difference: float, spread: Floats) -> Verdict:
-    low, high = percentile_interval(spread)
-    text = "undecided"
-    if low > 0:
-        text = "holds"
-    elif high < 0:
-        text = "does not hold"
-    return Verdict(claim, name, difference, (low, high), text)
+def context_numbers(own: RatedSet) -> NDArray[np.int64]:
+    """The number of each item's context."""
+    numbers: NDArray[np.int64] = np.unique(own.contexts(), return_inverse=True)[1]
+    return numbers
+
+
+def resampled_spearman(scores: Floats, human: Floats, cluster: NDArray[np.int64], resamples: int, seed: int) -> Floats:
+    """The correlation in each resample of contexts: the same ones for every row of a set."""
+    _, cluster = np.unique(cluster, return_inverse=True)
+    found = resample_coefficients(scores, human, n_bootstrap=resamples, seed=seed, chosen=SPEARMAN, cluster=cluster)
+    return found["spearman"]
+
+
+def _verdict(claim: Claim, name: str, difference: float, spread: Floats, contexts: int) -> Verdict:
+    return Verdict(claim, name, difference, percentile_interval(spread), contexts)
 
 
 def spearman(scores: Floats, human: Floats) -> float:

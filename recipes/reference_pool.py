@@ -1,7 +1,8 @@
 """Where references come from: a pool of pairs from all English logs, the rated sets that have references, SCARCE's.
 
 The pool excludes every pair that shares an utterance or a gold reply with any test sample, and `extend` guards each
-sample again. Clitics are joined in pool and samples, because the data sets split them in three ways.
+sample again. Clitics are joined in pool and samples, because the data sets split them in three ways. MANNER names the
+logs of a rated set's own manner: of the same collection, or from the same sources.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from rated_sets import RatedSet, rated_sets
 from ready_logs import ENGLISH, training_logs, write_samples
-from retrieval import K, clean, cleaned, drawn
+from retrieval import K, clean, cleaned, drawn, singles
 
 from interloq import InputError, Reference, Sample, load, write
 from interloq.data.files.archives import read_files, text
@@ -28,6 +29,16 @@ from interloq.retrieve.training_log import TrainingLog
 from interloq.signature import file_fingerprint, fingerprint
 
 GUPTA = "multi-reference DailyDialog"
+_PERSONAS = ("personachat", "synthetic_persona_chat")
+_DAILY = ("dailydialog", "dialogsum", "dream", "mutual")
+MANNER: Mapping[str, Sequence[str]] = {
+    "GRADE ConvAI2": _PERSONAS,
+    "GRADE DailyDialog": _DAILY,
+    "GRADE EmpatheticDialogues": ("empathetic",),
+    "USR PersonaChat": _PERSONAS,
+    "USR Topical-Chat": ("topical_chat",),
+    GUPTA: _DAILY,
+}
 
 
 def pool(data: Path, work: Path) -> Path:
@@ -50,6 +61,16 @@ def _pairs(log: TrainingLog) -> Iterator[Pair]:
             yield replace(pair, id=f"{name}/{pair.id}", utterance=clean(pair.utterance), response=clean(pair.response))
 
 
+def pairs_of(pairs: Path, logs: Sequence[str]) -> Path:
+    """The pairs of some logs of the pool, written once to a folder of their own."""
+    path = pairs.parent / "logs_of" / "-".join(logs) / "pairs.jsonl"
+    if not path.exists():
+        chosen = (pair for pair in read(pairs, kind="pairs") if pair.id.partition("/")[0] in logs)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, chosen, kind="pairs")
+    return path
+
+
 def pool_index(pairs: Path, retriever: str = "bm25") -> Path:
     """An index of the pool, built once for each retriever."""
     folder = pairs.parent / (retriever if retriever.isalnum() else f"index-{fingerprint(retriever)}")
@@ -61,6 +82,12 @@ def sets_with_references(data: Path) -> dict[str, RatedSet]:
     """The rated sets whose samples have gold replies: one each, Gupta's four."""
     found = {name: replace(own, samples=[cleaned(s) for s in own.samples]) for name, own in rated_sets(data).items()}
     return {name: own for name, own in found.items() if all(sample.references for sample in own.samples)}
+
+
+def sets_with_one_reference(data: Path) -> dict[str, RatedSet]:
+    """The same sets with the original reply as the only reference, as in the papers."""
+    one = {name: replace(own, samples=singles(own.samples)) for name, own in sets_with_references(data).items()}
+    return {name: one[name] for name in MANNER if name in one}
 
 
 def rated_references(samples: Sequence[Sample], index: Path, rater: str) -> dict[bool, list[Sample]]:

@@ -3,19 +3,26 @@
 Tsuta, Yoshinaga and Toyoda (2020, 2023) extend one reference with replies from logs and weigh them by a rater: υBLEU
 and vBERTScore, alone and joined with a scorer without references (RUBER). Their 300 Japanese replies and 16 million
 Twitter pairs are not public. Here the replies are those of GRADE, USR and Gupta et al., the pool is that of
-reference_pool.py, and the rater is made from `relevance`; published figures are printed for comparison only.
+reference_pool.py, and the rater is made from `relevance`. As in the papers, the original reply is the only gold reply.
 
-    python recipes/vbleu_tables.py --data FOLDER --work FOLDER --scorer "relevance(model='ready')"
+    python recipes/vbleu_tables.py --data FOLDER --work FOLDER --rated --measured recipes/measured/vbleu_tables.json
 
 The tables: correlations of BLEU-2 and BERTScore with gold replies alone, with 15 random and with 15 retrieved replies,
-weighted or not, all or the best n, with and without the utterance itself (the parrot); a verdict on each claim; the
-variant that would be chosen for each set on the other sets; SCARCE's references on Gupta's replies; how often gold
-replies alone decide the score; and whether the rater prefers good replies in DailyDialog++ (`--rated` skips its 16,000
-replies).
+weighted or not, all or the best n, with and without the utterance itself (the parrot); each claim; the variant that
+would be chosen for each set on the other sets; SCARCE's references on Gupta's replies; how often gold replies alone
+decide the score; and whether the rater prefers good replies in DailyDialog++ (`--rated` skips its 16,000 replies).
+
+The finding that decides a claim was chosen before any of these figures was seen: the mean difference of Spearman's ρ
+over all six sets with the whole pool, contexts resampled within each set, in the papers' own form (the parrot kept, all
+15 replies, weights outside). All sets count alike because none was chosen for its manner, and the pool is whole because
+a user does not know which of their logs suit a test. The claim of 2020 about the lowest annotator is decided on the two
+sets of USR, the only ones whose ratings name their annotators. `--manner` searches only logs of each set's own manner
+instead; its findings decide nothing.
 
 `--rater` and `--scorer` take any rater and any reference-free metric, such as `gru(model='rater')` and
 `ruber_unreferenced(model='ruber')`. Pool, index and scores are kept in the work folder, and the same command resumes.
-The exit code is 0, or 2 if data or models are missing.
+`--vectors` names GloVe vectors for the row of RUBER's referenced scorer in Table 4. The exit code is 0, or 2 if data or
+models are missing.
 
     python recipes/vbleu_tables.py --data FOLDER --work FOLDER --as-published --vectors glove \
         --rater "gru(model='rater',mode='signed_max')" --scorer "ruber_unreferenced(model='ruber')"
@@ -29,8 +36,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +46,7 @@ import numpy as np
 from rated_sets import RatedSet, data_folder
 from reference_claims import (
     EIGHT,
+    EXTENDED,
     FIVE,
     MEAN,
     PAPER,
@@ -46,43 +55,78 @@ from reference_claims import (
     VARIANTS,
     Choice,
     Claim,
-    Variant,
     Verdict,
     agreed,
     choices,
     verdicts,
 )
-from reference_pool import GUPTA, pool, pool_index, rated_references, sets_with_references, with_random, with_scarce
+from reference_pool import (
+    GUPTA,
+    MANNER,
+    pairs_of,
+    pool,
+    pool_index,
+    rated_references,
+    sets_with_one_reference,
+    sets_with_references,
+    with_random,
+    with_scarce,
+)
 from relevance import ENCODER, KINDS, Floats, Row, auc_of, cell, correlations, plusplus, scorers
-from vbleu_published import Published, print_published, published_tables
+from results import Finding, PublishedTable, add_measured_option, report_measured
+from vbleu_annotators import lowest_annotator, table_4
+from vbleu_published import (
+    GOLD_BERTSCORE,
+    GOLD_BLEU,
+    REFERENCED,
+    V_BERTSCORE,
+    V_BLEU,
+    Published,
+    print_published,
+    published_tables,
+)
 
 from interloq import InputError, InterloqError, Reference, Sample
 from interloq.metrics.combined.ruber import normalise
 from interloq.models.vector_cache import VARIABLE as VECTORS
 from interloq.rate.rater import select
 from interloq.registry import create
-from interloq.signature import file_fingerprint, fingerprint
+from interloq.signature import fingerprint
 from interloq.terminal.console import print_json
 
 BLEU, BERTSCORE = "BLEU-2", "BERTScore"
 BLEU_4, PRECISION = "BLEU-4", "BERTScore precision"  # as SCARCE is measured
 TOKENIZER = "tokenizer='13a(lowercase=True)'"
+V_BLEU_SPEC = f"delta_bleu(order=2,{TOKENIZER})"
+# most replies share no four words with a reference
+PEER_BLEU = f"bleu(order=4,smoothing='add-k',k=1,{TOKENIZER})"
 GOLD, RANDOM, SCARCE = "gold", "15 random", "SCARCE"
 
 
 def claims(scorer: str) -> Iterator[Claim]:
-    """Findings of the papers, and ours: retrieved > random, best five > all, the default of `vbertscore`."""
+    """Findings of the papers, and ours: retrieved > random, best five > all, the default of `vbertscore`.
+
+    Published differences are those of Tables 3 and 4 of 2023, averaged judgments, with the same retrieval on both
+    sides: BM25 on the utterance for extended references, GloVe for υBLEU, BERT for vBERTScore.
+    """
+    bleu, bertscore, paper, extended = f"{BLEU}, {GOLD}", f"{BERTSCORE}, {GOLD}", f", {PAPER}", f", {EXTENDED}"
+    yield Claim("extended > gold", BLEU + extended, bleu, ("000/73",), 0.083, True)
+    yield Claim("extended > gold, no parrot", f"{BLEU}, {UNRATED}", bleu, ("000/73",))
+    yield Claim("extended > gold", BERTSCORE + extended, bertscore, ("000/73",))
+    yield Claim("rated > gold", BLEU + paper, bleu, ("000/77",), 0.181, True)
+    yield Claim("rated > gold", BERTSCORE + paper, bertscore, ("000/77", "000/80", "000/81"), 0.146, True)
+    yield Claim("rated > unrated", BLEU + paper, BLEU + extended, ("000/78",), 0.037, True)
+    yield Claim("rated > unrated", BERTSCORE + paper, BERTSCORE + extended, ("000/78",))
+    yield Claim("vBERTScore > υBLEU", BERTSCORE + paper, BLEU + paper, ("000/80",), 0.069, True)
+    yield Claim("default vBERTScore > gold", f"{BERTSCORE}, {EIGHT}", bertscore, ("000/81",))
+    yield Claim("default > the papers' vBERTScore", f"{BERTSCORE}, {EIGHT}", BERTSCORE + paper, ("000/78",))
     for name in (BLEU, BERTSCORE):
-        yield Claim("extended > gold", f"{name}, {UNRATED}", f"{name}, {GOLD}")
-        yield Claim("retrieved > random", f"{name}, {UNRATED}", f"{name}, {RANDOM}")
-        yield Claim("weighted > unweighted", f"{name}, {RATED}", f"{name}, {UNRATED}")
+        yield Claim("control: retrieved > random", f"{name}, {UNRATED}", f"{name}, {RANDOM}", ("000/73",))
+        yield Claim("control: random > gold", f"{name}, {RANDOM}", f"{name}, {GOLD}", ("000/73",))
+        yield Claim("weighted > unweighted, no parrot", f"{name}, {RATED}", f"{name}, {UNRATED}")
         yield Claim("best five > all, unweighted", f"{name}, {FIVE}", f"{name}, {UNRATED}")
-        yield Claim("weighted > gold", f"{name}, {RATED}", f"{name}, {GOLD}")
         yield Claim("joined > without scorer", f"{scorer} & {name}, {RATED}", f"{name}, {RATED}")
         yield Claim("joined > scorer", f"{scorer} & {name}, {RATED}", scorer)
-    yield Claim("default > the papers' vBERTScore", f"{BERTSCORE}, {EIGHT}", f"{BERTSCORE}, {PAPER}")
-    yield Claim("default vBERTScore > gold", f"{BERTSCORE}, {EIGHT}", f"{BERTSCORE}, {GOLD}")
-    yield Claim("vBERTScore > υBLEU", f"{BERTSCORE}, {RATED}", f"{BLEU}, {RATED}")
 
 
 def published(scorer: str) -> dict[str, float]:
@@ -90,7 +134,7 @@ def published(scorer: str) -> dict[str, float]:
     paper = {
         f"{BLEU}, {GOLD}": 0.153,
         f"{BLEU}, {PAPER}": 0.334,
-        f"{BLEU}, {Variant(None, False, True)}": 0.297,
+        f"{BLEU}, {EXTENDED}": 0.236,
         f"{BERTSCORE}, {GOLD}": 0.257,
         f"{BERTSCORE}, {PAPER}": 0.403,
         scorer: 0.332,
@@ -109,82 +153,139 @@ class Parts:
     rater: str
     encoder: str
     pairs: Path
-    index: Path
+    manner: bool = False  # search only logs of the manner of each set
 
     @classmethod
-    def of(cls, data: Path, work: Path, scorer: str, rater: str = "", encoder: str = ENCODER) -> Parts:
-        """With the pool and index in the work folder, which are made if missing; caches are there too."""
+    def of(
+        cls, data: Path, work: Path, scorer: str, rater: str = "", encoder: str = ENCODER, *, manner: bool = False
+    ) -> Parts:
+        """With the pool in the work folder, which is made if missing; caches are there too."""
         os.environ.setdefault("INTERLOQ_CACHE", str(work / "cache"))
         os.environ.setdefault(VECTORS, str(work / "vectors.sqlite"))
-        pairs = pool(data, work)
-        return cls(scorer, rater or f"by({scorer})", encoder, pairs, pool_index(pairs))
+        return cls(scorer, rater or f"by({scorer})", encoder, pool(data, work), manner)
 
     @property
     def name(self) -> str:
         """The scorer's name in the tables."""
         return self.scorer.partition("(")[0]
 
-    def metrics(self) -> dict[str, str]:
-        """Specs of the metrics that read references and weights."""
-        return {BLEU: f"delta_bleu(order=2,{TOKENIZER})", BERTSCORE: self._bertscore("f")}
+    @property
+    def where(self) -> str:
+        """What is searched, for findings."""
+        return "logs of the tested manner" if self.manner else "whole pool"
 
-    def peers(self) -> dict[str, str]:
-        """Specs of the metrics that SCARCE was measured with. Most replies share no four words with a reference."""
-        return {BLEU_4: f"bleu(order=4,smoothing='add-k',k=1,{TOKENIZER})", PRECISION: self._bertscore("p")}
+    @property
+    def work(self) -> Path:
+        """The work folder."""
+        return self.pairs.parent
 
-    def _bertscore(self, part: str) -> str:
+    def log(self, name: str) -> Path:
+        """The pairs that are searched for a set."""
+        return pairs_of(self.pairs, MANNER[name]) if self.manner else self.pairs
+
+    def bertscore(self, part: str = "f") -> str:
+        """The spec of BERTScore that reads weights."""
         return f"bertscore(model={self.encoder!r},weights='outside',part={part!r})"
 
 
 def all_scores(data: Path, sets: Mapping[str, RatedSet], parts: Parts) -> dict[str, dict[str, Floats]]:
     """Scores of every row of each set; only Gupta's replies have SCARCE's references."""
-    random, found = with_random(sets, parts.pairs), dict[str, dict[str, Floats]]()
+    random, found = random_replies(sets, parts), dict[str, dict[str, Floats]]()
     for name, own in sets.items():
         print(name, file=sys.stderr)
-        given = {GOLD: own.samples, RANDOM: random[name]} | variants(own.samples, parts)
-        scores = scored({"": own.samples}, {parts.name: parts.scorer}, parts) | scored(given, parts.metrics(), parts)
+        given = {GOLD: own.samples, RANDOM: random[name]} | variants(own.samples, parts.log(name), parts.rater)
+        scores = scored(own.samples, {parts.name: parts.scorer}, parts.work / "scores")
+        scores |= {f"{BLEU}, {label}": row for label, row in bleu_scores(given).items()}
+        matched = best_matches(given, parts.bertscore(), parts.work / "similarities")
+        scores |= {f"{BERTSCORE}, {label}": row for label, row in matched.items()}
         if name == GUPTA:
-            scores |= peer_scores(with_scarce(data, own.samples), given, parts)
+            scores |= peer_scores(data, parts)
         found[name] = scores | joined(parts.name, scores)
     return found
 
 
-def peer_scores(scarce: Sequence[Sample], given: Mapping[str, Sequence[Sample]], parts: Parts) -> dict[str, Floats]:
-    """Scores with SCARCE's references, and those of its metrics with ours; BLEU-4 ignores weights, so without them."""
-    plain = {label: given[label] for label in (GOLD, RANDOM, *(str(v) for v in VARIANTS if not v.weigh))}
-    return scored({SCARCE: scarce}, parts.metrics(), parts) | scored(plain | {SCARCE: scarce}, parts.peers(), parts)
+def random_replies(sets: Mapping[str, RatedSet], parts: Parts) -> dict[str, Sequence[Sample]]:
+    """Samples of each set with random replies from the pairs that are searched for it."""
+    logs = {name: parts.log(name) for name in sets}
+    found: dict[str, Sequence[Sample]] = {}
+    for log in dict.fromkeys(logs.values()):
+        found |= with_random({name: own for name, own in sets.items() if logs[name] == log}, log)
+    return found
+
+
+def peer_scores(data: Path, parts: Parts) -> dict[str, Floats]:
+    """Gupta's replies with their four gold replies, with ours besides, and with SCARCE's; BLEU-4 ignores weights."""
+    four = sets_with_references(data)[GUPTA].samples
+    rated = variants(four, parts.log(GUPTA), parts.rater)
+    given = {"4 gold": four, SCARCE: with_scarce(data, four)}
+    given |= {f"4 gold and {label}": rated[label] for label in map(str, (UNRATED, EIGHT))}
+    keep = parts.work / "similarities"
+    rows = {BLEU: bleu_scores(given), BLEU_4: bleu_scores(given, PEER_BLEU)}
+    rows |= {BERTSCORE: best_matches(given, parts.bertscore(), keep)}
+    rows |= {PRECISION: best_matches(given, parts.bertscore("p"), keep)}
+    return {f"{metric}, {label}": row for metric, found in rows.items() for label, row in found.items()}
 
 
 def default_bertscore(data: Path, parts: Parts) -> dict[str, Floats]:
     """Scores of the sets with references by `vbertscore` with its default fields."""
-    metrics, found = {BERTSCORE: parts.metrics()[BERTSCORE]}, {}
+    found = {}
     for name, own in sets_with_references(data).items():
-        rated = rated_references(own.samples, parts.index, parts.rater)[EIGHT.parrot]
-        given = [select(sample, best=EIGHT.best, weigh=EIGHT.weigh) for sample in rated]
-        found[name] = scored({str(EIGHT): given}, metrics, parts)[f"{BERTSCORE}, {EIGHT}"]
+        given = {str(EIGHT): variants(own.samples, parts.log(name), parts.rater)[str(EIGHT)]}
+        found[name] = best_matches(given, parts.bertscore(), parts.work / "similarities")[str(EIGHT)]
     return found
 
 
-def variants(samples: Sequence[Sample], parts: Parts) -> dict[str, Sequence[Sample]]:
+def variants(samples: Sequence[Sample], log: Path, rater: str) -> dict[str, Sequence[Sample]]:
     """The samples with the references of each variant."""
-    rated = rated_references(samples, parts.index, parts.rater)
+    rated = rated_references(samples, pool_index(log), rater)
     return {str(v): [select(s, best=v.best, weigh=v.weigh) for s in rated[v.parrot]] for v in VARIANTS}
 
 
-def scored(given: Mapping[str, Sequence[Sample]], metrics: Mapping[str, str], parts: Parts) -> dict[str, Floats]:
-    """Scores of each metric with each kind of references, kept for the next run with the same pool and rater."""
-    keep = parts.pairs.parent / "scores" / fingerprint(file_fingerprint(parts.pairs), parts.rater)
-    found: dict[str, Floats] = {}
+def scored(samples: Sequence[Sample], metrics: Mapping[str, str], keep: Path | None = None) -> dict[str, Floats]:
+    """Scores by name; those of metrics that read no references may be kept for the next run."""
+    return {name: score(samples) for name, score in scorers(metrics, keep=keep).items()}
+
+
+def bleu_scores(given: Mapping[str, Sequence[Sample]], spec: str = V_BLEU_SPEC) -> dict[str, Floats]:
+    """Scores by BLEU with each kind of references."""
+    return {label: scored(samples, {label: spec})[label] for label, samples in given.items()}
+
+
+def best_matches(given: Mapping[str, Sequence[Sample]], spec: str, keep: Path) -> dict[str, Floats]:
+    """Scores by BERTScore with each kind of references; a reply is compared with each text once, which takes long."""
+    texts_of: dict[str, dict[str, None]] = {}
+    for samples in given.values():
+        for sample in samples:
+            texts_of.setdefault(sample.response, {}).update(dict.fromkeys(r.text for r in sample.references))
+    similarity = _similarities(texts_of, spec, keep)
+    found = {}
     for label, samples in given.items():
-        print(f"  {label}", file=sys.stderr)
-        named = {f"{metric}, {label}" if label else metric: spec for metric, spec in metrics.items()}
-        found |= {name: score(samples) for name, score in scorers(named, keep=keep).items()}
+        found[label] = np.array([_best_match(sample, similarity[sample.response]) for sample in samples])
     return found
+
+
+def _similarities(texts_of: Mapping[str, Mapping[str, None]], spec: str, keep: Path) -> dict[str, dict[str, float]]:
+    """The score of each reply against each of its texts, kept for the next run."""
+    pairs = [Sample(str(i), ["-"], reply, list(texts)) for i, (reply, texts) in enumerate(texts_of.items())]
+    flat = [text for reply, texts in texts_of.items() for text in (reply, *texts, "\0")]
+    path = keep / f"{fingerprint(spec, *flat)}.npy"
+    if not path.exists():
+        keep.mkdir(parents=True, exist_ok=True)
+        np.save(path, create(spec).by_reference(pairs))
+    values = iter(np.load(path).tolist())
+    return {reply: {text: next(values) for text in texts} for reply, texts in texts_of.items()}
+
+
+def _best_match(sample: Sample, similarity: Mapping[str, float]) -> float:
+    """What `bertscore` with weights gives: NaN without a positive weight."""
+    if max(reference.weight for reference in sample.references) <= 0:
+        return float("nan")
+    return max(reference.weight * similarity[reference.text] for reference in sample.references)
 
 
 def joined(scorer: str, scores: Mapping[str, Floats]) -> dict[str, Floats]:
     """The scorer and metrics with references joined as `ruber` does: means of scores scaled to 0…1."""
-    rows = [f"{metric}, {label}" for metric in (BLEU, BERTSCORE) for label in (GOLD, RATED, FIVE, EIGHT)]
+    rows = [f"{metric}, {label}" for metric in (BLEU, BERTSCORE) for label in (GOLD, PAPER, RATED, FIVE, EIGHT)]
     return {f"{scorer} & {row}": (_scaled(scores[scorer]) + _scaled(scores[row])) / 2 for row in rows}
 
 
@@ -231,25 +332,60 @@ def _flat(found: Mapping[str, Sequence[str]]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Everything that is printed."""
+    """Everything that is printed, and the findings with the papers' Table 4."""
 
     rows: list[Row]
     verdicts: list[Verdict]
     choices: list[Choice]
     gold_shares: dict[str, dict[str, float]]
     rater: list[Row]
+    findings: list[Finding]
+    published: list[PublishedTable]
 
 
-def run(data: Path, parts: Parts, resamples: int, *, rated: bool = False) -> Tables:
+def run(data: Path, parts: Parts, resamples: int, *, rated: bool = False, vectors: str = "") -> Tables:
     """Score every set and judge the claims; without DailyDialog++ if `rated`."""
-    sets = sets_with_references(data)
+    sets = sets_with_one_reference(data)
     scores = all_scores(data, sets, parts)
-    rows = [row for name, own in sets.items() for row in correlations(name, own, scores[name], resamples)]
+    rows = [row for name, own in sets.items() for row in correlations(name, own, scores[name], 0)]
     judged = [v for claim in claims(parts.name) for v in verdicts(claim, sets, scores, resamples)]
     found = [choice for metric in (BLEU, BERTSCORE) for choice in choices(metric, sets, scores)]
     preferred = [] if rated else list(rater_preferences(plusplus(data), parts.rater, resamples))
     shares = {name: gold_shares(own) for name, own in scores.items()}
-    return Tables(rows, judged, found, shares, preferred)
+    findings = find_verdicts(judged, parts)
+    findings.append(lowest_annotator(sets, scores, (f"{BLEU}, {PAPER}", f"{BLEU}, {EXTENDED}"), resamples, parts.where))
+    if not parts.manner:
+        findings[-1] = replace(findings[-1], decides=True)
+    tables = [table_4(sets, papers_rows(sets, scores, vectors), resamples, parts.where)]
+    return Tables(rows, judged, found, shares, preferred, findings, tables)
+
+
+def find_verdicts(judged: Sequence[Verdict], parts: Parts) -> list[Finding]:
+    """One finding for each verdict and row of docs/papers.md; only the mean of all sets with the whole pool decides."""
+    findings = []
+    for verdict in judged:
+        decides = verdict.claim.decides and verdict.set == MEAN and not parts.manner
+        data = f"{verdict.set} of six sets" if verdict.set == MEAN else verdict.set
+        where = f"{data}, {parts.where}"
+        findings += [verdict.finding(item, where, decides=decides) for item in verdict.claim.items]
+    return findings
+
+
+def papers_rows(
+    sets: Mapping[str, RatedSet], scores: Mapping[str, Mapping[str, Floats]], vectors: str
+) -> dict[str, dict[str, Floats]]:
+    """The rows of the papers' Table 4 that there are, under their names there."""
+    rows = {
+        GOLD_BLEU: f"{BLEU}, {GOLD}",
+        GOLD_BERTSCORE: f"{BERTSCORE}, {GOLD}",
+        V_BLEU: f"{BLEU}, {PAPER}",
+        V_BERTSCORE: f"{BERTSCORE}, {PAPER}",
+    }
+    found = {name: {title: scores[name][row] for title, row in rows.items()} for name in sets}
+    if vectors:
+        for name, own in sets.items():
+            found[name] |= scored(own.samples, {REFERENCED: f"ruber_referenced(vectors={vectors!r})"})
+    return found
 
 
 def _print(tables: Tables, scorer: str) -> None:
@@ -313,13 +449,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"encoder of BERTScore ({ENCODER})")
     parser.add_argument("--rated", action="store_true", help="skip DailyDialog++")
     parser.add_argument("--as-published", action="store_true", help="the papers' tables with the papers' parts")
-    parser.add_argument("--vectors", default="", metavar="FOLDER", help="GloVe vectors, for --as-published")
+    parser.add_argument("--manner", action="store_true", help="search only logs of the manner of each set")
+    parser.add_argument("--vectors", default="", metavar="FOLDER", help="GloVe vectors, for RUBER and --as-published")
     parser.add_argument("--retriever", default="", metavar="SPEC", help="for --as-published (dense on the vectors)")
     parser.add_argument("--bert-rater", default="", metavar="SPEC", help="rater of vBERTScore, for --as-published")
     parser.add_argument("--references-ratings", default="", metavar="FILE", help="people's ratings, for ΔBLEU")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    args = parser.parse_args(argv)
+    add_measured_option(parser)
+    args, started = parser.parse_args(argv), time.monotonic()
     try:
         data = data_folder(args.data)
         if args.as_published:
@@ -327,15 +465,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             show = print_json if args.json else print_published
             show(published)
             return 0
-        parts = Parts.of(data, Path(args.work), args.scorer, args.rater, args.encoder)
-        tables = run(data, parts, args.resamples, rated=args.rated)
+        parts = Parts.of(data, Path(args.work), args.scorer, args.rater, args.encoder, manner=args.manner)
+        tables = run(data, parts, args.resamples, rated=args.rated, vectors=args.vectors)
     except InterloqError as error:
         print(f"vbleu_tables: {error}", file=sys.stderr)
         return 2
     if args.json:
         print_json(tables)
-    else:
-        _print(tables, parts.name)
+        return 0
+    _print(tables, parts.name)
+    report_measured(args.measured, tables.findings, tables.published, started)
     return 0
 
 

@@ -178,6 +178,16 @@ def candidates(
         yield [(sample, tuple(map(_reference, result.hits))) for sample, result in results]
 
 
+def search_hits(
+    samples: Iterable[Sample], index: Finder, *, k: int = 15, turns: int = 1
+) -> Iterator[tuple[Sample, tuple[Hit, ...]]]:
+    """Yield each sample with up to `k` pairs whose replies `extend` would add, best first."""
+    options = _Options(k, False, True, turns, 0.0, 0.0, True, frozenset(), BATCH)
+    for results in _search_samples(samples, _Searches(index), options, SearchTally()):
+        for sample, result in results:
+            yield sample, result.hits
+
+
 def usable_replies(
     sample: Sample,
     hits: Sequence[Hit],

@@ -9,6 +9,8 @@ import reference_claims
 from rated_sets import RatedSet
 from scipy.stats import spearmanr
 
+from interloq import Sample
+
 
 @pytest.fixture(scope="module")
 def human() -> Any:
@@ -22,8 +24,14 @@ def judged(human: Any, first: Any, second: Any) -> Any:
     return found
 
 
+def made_set(human: Any, replies: int = 1) -> RatedSet:
+    """A set with some replies to each context."""
+    samples = [Sample(str(i), [f"context {i // replies:03}"], "reply") for i in range(len(human))]
+    return RatedSet(samples, np.arange(len(human)), human)
+
+
 def verdicts(human: dict[str, Any], scores: dict[str, Any]) -> Any:
-    sets = {name: RatedSet([], np.arange(len(values)), values) for name, values in human.items()}
+    sets = {name: made_set(values) for name, values in human.items()}
     return reference_claims.verdicts(reference_claims.Claim("first > second", "first", "second"), sets, scores, 200)
 
 
@@ -50,14 +58,14 @@ def test_the_mean_of_several_sets_is_surer_than_each() -> None:
     assert mean.difference == pytest.approx(np.mean([v.difference for v in each]))
     assert mean.ci[1] - mean.ci[0] < min(v.ci[1] - v.ci[0] for v in each)
     assert mean.text == "holds"
-    assert "undecided" in {v.text for v in each}
+    assert "cannot be told here" in {v.text for v in each}
 
 
 def test_equal_and_constant_rows_cannot_be_told_apart(human: Any) -> None:
     same = judged(human, human, 3 * human + 1)  # the same resamples: no spread at all
-    assert (same.text, same.difference, same.ci) == ("undecided", 0.0, (0.0, 0.0))
+    assert (same.text, same.difference, same.ci) == ("cannot be told here", 0.0, (0.0, 0.0))
     constant = judged(human, human, np.zeros(120))
-    assert constant.text == "undecided"
+    assert constant.text == "cannot be told here"
     assert np.isnan([constant.difference, *constant.ci]).all()
 
 
@@ -69,10 +77,37 @@ def test_only_samples_that_both_rows_scored_are_compared(human: Any) -> None:
     assert found == judged(human[30:], first[30:], second[30:])
 
 
+def test_replies_to_one_context_are_resampled_together(human: Any) -> None:
+    rng = np.random.default_rng(6)
+    first, second = human + rng.normal(size=120), human + rng.normal(size=120)
+    three = np.repeat(human, 3)
+    scores = {"first": np.repeat(first, 3), "second": np.repeat(second, 3)}
+    claim = reference_claims.Claim("first > second", "first", "second")
+    by_context, _ = reference_claims.verdicts(claim, {"a": made_set(three, replies=3)}, {"a": scores}, 200)
+    single = judged(human, first, second)
+    assert by_context.contexts == 120
+    assert by_context.difference == pytest.approx(single.difference)
+    assert by_context.ci == pytest.approx(single.ci, abs=0.02)
+
+
+def test_a_finding_has_the_verdict_and_the_contexts(human: Any) -> None:
+    found = judged(human, human, np.random.default_rng(7).normal(size=120)).finding("000/73", "made", decides=True)
+    assert (found.item, found.units, found.unit, found.verdict, found.decides) == (
+        "000/73",
+        120,
+        "contexts",
+        "holds",
+        True,
+    )
+    assert found.way == "first > second: first > second"
+    constant = judged(human, human, np.zeros(120)).finding("000/73", "made")
+    assert (constant.value, constant.ci) == (None, None)
+
+
 def made_sets(noise: dict[str, dict[Any, float]]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Sets on which each variant has the given noise."""
     rng = np.random.default_rng(3)
-    sets = {name: RatedSet([], np.arange(80), rng.normal(size=80)) for name in noise}
+    sets = {name: made_set(rng.normal(size=80)) for name in noise}
     scores = {
         name: {
             f"m, {variant}": own.human + noise[name].get(variant, 5.0) * rng.normal(size=80)
