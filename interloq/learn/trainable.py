@@ -82,6 +82,18 @@ class Trainable:
                     seen.add(field.name)
                     yield part, field.name
 
+    @property
+    def instead_flag(self) -> str:
+        """Return the flag that chooses what is trained instead, such as --tune or --model network; empty without it."""
+        if self.instead is None:
+            return ""
+        name, other = self.instead
+        flag = f"--{name.replace('_', '-')}"
+        values = [getattr(part, name) for part in other.settings if hasattr(part, name)]
+        if values and isinstance(values[0], str) and values[0]:
+            return f"{flag} {values[0]}"
+        return flag
+
     def published_settings(self) -> tuple[Any, ...]:
         """Return the settings with the paper's in place of ours."""
         papers = {type(part): part for part in self.published}

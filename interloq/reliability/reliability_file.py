@@ -162,7 +162,8 @@ def augment_file(
             trial_file.write(header_line("trials", {"signature": facts["signature"]}))
         write_then_head(output, augment_samples(), head, kind="samples")
     about = _describe_model(loaded)
-    return facts | {"resumed": record.resumed, "advice": advise_adding_all(about["baselines"])} | about
+    about |= {"resumed": record.resumed, "keep_all": keep_all, "advice": advise_adding_all(about["baselines"])}
+    return facts | about
 
 
 def _make_choice(

@@ -13,6 +13,7 @@ from interloq.cli.reliability import annotate as reliability_annotate
 from interloq.cli.shared import arguments
 from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.errors import InputError, count
+from interloq.reliability.baselines import describe_baselines
 from interloq.reliability.reliability_options import (
     AnnotateOptions,
     AugmentOptions,
@@ -30,6 +31,7 @@ EXAMPLES = """\
   interloq reliability predict samples.jsonl --model reliability -o predicted.jsonl
   interloq reliability augment samples.jsonl --model reliability --log pairs.jsonl -o augmented.jsonl
   interloq reliability augment samples.jsonl --model reliability --index index --limit 5 -o augmented.jsonl
+  interloq reliability augment samples.jsonl --model reliability --from query --log test.jsonl --add-all -o all.jsonl
   interloq reliability annotate samples.jsonl --model reliability --log pairs.jsonl -o annotated.jsonl
   interloq reliability annotate samples.jsonl --model ready --log pairs.jsonl --annotator 2 -o annotated.jsonl
   interloq reliability annotate samples.jsonl --model ready --from query --log candidates.jsonl -o annotated.jsonl
@@ -103,6 +105,10 @@ def print_predicted(scores: Sequence[Score], facts: dict[str, Any]) -> None:
 
 
 def _print_end(facts: dict[str, Any]) -> None:
+    for line in describe_baselines(facts["baselines"]):
+        print_line(line)
+    if facts.get("advice"):
+        print_line(facts["advice"])
     if facts["warning"]:
         print_line(f"warning: {facts['warning']}")
     print_signatures(facts["signature"])
@@ -150,7 +156,12 @@ def print_augmented(output: str, facts: dict[str, Any]) -> None:
     print_line(f"{output}: {count(counts['samples'], 'sample')}, {kept} added of {count(counts['tried'], 'candidate')}")
     print_line(f"mean predicted reliability: {number(counts['before'])} before, {number(counts['after'])} after")
     if counts["unchanged"]:
-        print_line(f"{count(counts['unchanged'], 'sample')} unchanged: enough references, or no candidate that helps")
+        why = (
+            "enough references, or no candidates"
+            if facts["keep_all"]
+            else "enough references, or no candidate that helps"
+        )
+        print_line(f"{count(counts['unchanged'], 'sample')} unchanged: {why}")
     rows = [[REASONS[r], str(n["pairs"]), str(n["samples"])] for r, n in counts["dropped"].items()]
     if rows:
         print_table("", ["dropped", "pairs", "samples"], rows)

@@ -149,10 +149,11 @@ def print_trained(output: str, facts: dict[str, Any], job: Trainable) -> None:
 
 def add_job_options(parser: argparse.ArgumentParser, job: Trainable) -> None:
     """Add one option per field of the settings that has a help text, including the settings of alternative jobs."""
-    offered = list(job.options())
-    names = {name for _, name in offered}
-    if job.instead:
-        offered += [other for other in job.instead[1].options() if other[1] not in names]
+    offered, alternative = list(job.options()), job
+    while alternative.instead:
+        alternative = alternative.instead[1]
+        names = {name for _, name in offered}
+        offered += [other for other in alternative.options() if other[1] not in names]
     for part, name in offered:
         (flag,) = (flag for flag in flags_of(part) if flag.name == name)
         arguments.add_flag(parser, flag, help=flag.help_text(_format_defaults(job, name)), default=None)
@@ -163,13 +164,12 @@ def _format_defaults(job: Trainable, name: str) -> str:
     default = format_default(_default(job, name))
     if job.instead is None:
         return default
-    option, other = job.instead[0].replace("_", "-"), job.instead[1]
-    default_instead = format_default(_default(other, name))
+    flag, default_instead = job.instead_flag, _format_defaults(job.instead[1], name)
     if default_instead in ("", default):
         return default
     if not default:
-        return f"{default_instead}, only with --{option}"
-    return f"{default}, with --{option}{default_instead}"
+        return f"{default_instead}, only with {flag}"
+    return f"{default}, with {flag}{default_instead}"
 
 
 def _default(job: Trainable, name: str) -> Any:
@@ -178,16 +178,15 @@ def _default(job: Trainable, name: str) -> Any:
 
 def choose_job(args: argparse.Namespace, job: Trainable) -> tuple[Trainable, list[Any]]:
     """Return the job to run, and its settings with the given options applied."""
-    if job.instead:
-        name, other = job.instead
-        option = name.replace("_", "-")
-        if getattr(args, name) is None:
+    while job.instead:
+        (name, other), flag = job.instead, job.instead_flag
+        if getattr(args, name) in (None, _default(job, name)):
             if unused := _find_unused_option(args, other, job):
-                raise InputError(f"--{unused} is used with --{option} only", hint=f"omit --{unused}, or add --{option}")
-        else:
-            if unused := _find_unused_option(args, job, other):
-                raise InputError(f"--{unused} is not used with --{option}", hint=f"omit --{unused} or --{option}")
-            job = other
+                raise InputError(f"--{unused} is used with {flag} only", hint=f"omit --{unused}, or add {flag}")
+            break
+        if unused := _find_unused_option(args, job, other):
+            raise InputError(f"--{unused} is not used with {flag}", hint=f"omit --{unused} or {flag}")
+        job = other
     settings = job.settings
     if getattr(args, "as_published", False):
         settings = job.published_settings()
