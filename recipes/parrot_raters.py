@@ -6,7 +6,7 @@ For each rater, the mean weight of three references of each sample, given the fi
 the utterance itself (the parrot), another good reply, and a reply to another context. The samples are DailyDialog++'s
 test contexts, which have several good replies. Each system's reply of the rated sets with references is rated in the
 same way, as if it were a reference: the table has Spearman's coefficient of these weights with the mean human rating,
-and the difference to the first rater on the same resampled replies, with 95 % intervals.
+and the difference to the first rater, with 95 % intervals over contexts.
 
 Train the raters with the logs of `rater_logs.py`, once with `--parrots 0` and once with `--parrots 0.1`. The exit code
 is 0, or 2 if data or models are missing.
@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from pooled_sets import SPEARMAN, mean_agreement, pool_replies
 from rated_sets import RatedSet, data_folder, plusplus_files, rated_sets
-from scipy.stats import spearmanr
 
 from interloq import InterloqError, Reference, Sample
 from interloq.data.files.archives import text_lines
@@ -73,16 +73,15 @@ def _with_reply(sample: Sample) -> Sample:
     return replace(sample, references=(*sample.references, Reference(sample.response, source=f"{FOUND}reply")))
 
 
-def correlate(weights: Sequence[Floats], human: Floats) -> list[str]:
+def correlate(weights: Sequence[Floats], rated: RatedSet) -> list[str]:
     """Return the correlation of the first rater, then of each other rater with its difference to the first."""
-    rng = np.random.default_rng(0)
-    drawn = [rng.integers(0, len(human), len(human)) for _ in range(RESAMPLES)]
-    values = [float(spearmanr(own, human).statistic) for own in weights]
-    resampled = [np.array([spearmanr(own[which], human[which]).statistic for which in drawn]) for own in weights]
-    cells = [f"{values[0]:.3f}"]
-    for value, own in zip(values[1:], resampled[1:], strict=True):
-        interval = percentile_interval(own - resampled[0])
-        cells += [f"{value:.3f}", number_with_interval(value - values[0], interval)]
+    replies = pool_replies({"": rated})
+    every = np.arange(len(replies))
+    first, *others = (mean_agreement(replies, of_rater, SPEARMAN, every, RESAMPLES) for of_rater in weights)
+    cells = [f"{first.value:.3f}"]
+    for other in others:
+        interval = percentile_interval(other.resampled - first.resampled)
+        cells += [f"{other.value:.3f}", number_with_interval(other.value - first.value, interval)]
     return cells
 
 
@@ -104,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows = []
         for name, rated in sets.items():
             if all(sample.references and sample.context for sample in rated.samples):
-                rows.append([name, *correlate([reply_weights(rater, rated) for rater in raters], rated.human)])
+                rows.append([name, *correlate([reply_weights(rater, rated) for rater in raters], rated)])
         columns = ["set", args.raters[0]]
         for spec in args.raters[1:]:
             columns += [spec, "difference"]

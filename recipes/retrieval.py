@@ -5,7 +5,8 @@ Table 3 (averaged judgments): 300 Japanese replies, references from 16 million T
 Here the replies are English: GRADE's on DailyDialog (300) and Gupta et al.'s (500). References come from DailyDialog's
 training dialogues, or from these and reddit pairs. So the published figures are printed for comparison and cannot be
 equal; what can be compared is which form is better. Two controls show what retrieval itself adds: the parrot alone, and
-15 random replies. References written by people are the goal.
+15 random replies. References written by people are the goal. Intervals and tests draw replies; retrieval_forms.py draws
+contexts, on more sets and from a larger pool, and gives the verdicts.
 
     python recipes/retrieval.py --data FOLDER --work FOLDER      # or INTERLOQ_DATA=FOLDER
 
@@ -96,7 +97,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a finding of the paper holds here; if it does, `difference` is above 0."""
+    """The difference here that a finding of the paper is about; the paper's is above 0."""
 
     higher: str
     lower: str
@@ -311,7 +312,7 @@ def _print(pooled: Mapping[str, Mapping[str, Any]], tables: Mapping[str, tuple[l
 
 def _format_verdict(verdict: Verdict) -> str:
     p = "" if verdict.p is None else f" (p {verdict.p:.2f})"
-    return f"{verdict.coefficient} {verdict.difference:+.3f}{p}{'' if verdict.difference > 0 else ' NO'}"
+    return f"{verdict.coefficient} {verdict.difference:+.3f}{p}"
 
 
 def _interval(ci: tuple[float, float] | None) -> str:

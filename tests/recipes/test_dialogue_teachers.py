@@ -6,7 +6,6 @@ import dialogue_teachers
 import numpy as np
 import pytest
 import set_costs
-from parrot_raters import correlate
 
 
 def test_scores_on_other_scales_count_alike_in_a_sum() -> None:
@@ -31,8 +30,3 @@ def test_a_set_that_helps_has_a_cost() -> None:
     value, (low, high) = set_costs.cost(every, fewer)
     assert low <= value <= high < 0
     assert set_costs.cost(every, every) == (0, (0, 0))
-
-
-def test_other_raters_are_compared_with_the_first() -> None:
-    human = np.arange(40.0)
-    assert correlate([human, -human], human) == ["1.000", "-1.000", "-2.000 [-2.000, -2.000]"]
