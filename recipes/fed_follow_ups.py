@@ -91,7 +91,7 @@ def _read(path: Path) -> dict[str, list[float]]:
 
 
 def _complete(line: str) -> Mapping[str, list[float]]:
-    """Return a stored part; the last one may have been cut by an interruption."""
+    """Return a stored part; nothing if the line is empty or was cut."""
     try:
         part: dict[str, list[float]] = json.loads(line)
     except ValueError:
@@ -113,7 +113,7 @@ def _compute(
         means = np.round(scored.sums / scored.counts, 6).tolist()
         part = {fingerprint(*turns): row for turns, row in zip(some, means, strict=True)}
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(part) + "\n")
+            file.write("\n" + json.dumps(part))  # on a new line, even if the last one was cut by an interruption
         computed |= part
         print(f"follow-ups after {start + len(some):,} of {len(dialogues):,} dialogues", file=sys.stderr)
     return computed
