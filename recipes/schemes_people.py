@@ -66,12 +66,12 @@ from rated_sets import data_folder
 from results import Cell, Finding, Places, PublishedTable, add_measured_option, interval_by_unit, report_measured
 from spot_the_bot import read_dialogues, scored
 
-from interloq import InterloqError
+from interloq import InterloqError, load, write
 from interloq.agree.dialogue_scores import dialogue_scores
 from interloq.play.openings import Opening
 from interloq.statistics.correlation import spearman_rows
 
-BEATS_SELF_PLAY, AS_GOOD, TABLE = "002/38", "002/39", "002/33"  # rows of docs/papers.md
+BEATS_SELF_PLAY, AS_GOOD, SYSTEMS, TABLE = "002/38", "002/39", "002/32", "002/33"  # rows of docs/papers.md
 MARGIN = 0.05  # a rank correlation that is lower by less than this counts as equally good
 PARTNERS = 2  # of the six recorded bots
 PUBLISHED: Mapping[str, tuple[float, float, float]] = {
@@ -120,12 +120,17 @@ class Recorded:
         return _spearman(means[targets], self.human[targets])
 
 
-def read_recorded(data: Path) -> Recorded:
-    """Return the recorded dialogues of Spot the Bot with their relevance."""
+def read_recorded(data: Path, work: Path) -> Recorded:
+    """Return the recorded dialogues of Spot the Bot with their relevance, which is kept in `work`."""
     ranking = spot_ranking(data)
     names = list(ranking)
     dialogues = read_dialogues(data)
-    rows = [row for row in dialogue_scores(scored(dialogues, [METRIC]), dialogues) if not np.isnan(row.value)]
+    path = work / "recorded.scores.jsonl"
+    if not path.exists():
+        work.mkdir(parents=True, exist_ok=True)
+        write(path, scored(dialogues, [METRIC]), kind="scores")
+    scores = load(path, kind="scores")
+    rows = [row for row in dialogue_scores(scores, dialogues) if not np.isnan(row.value)]
     target = np.array([names.index(row.system) for row in rows])
     partner = np.array([names.index(row.partner) for row in rows])
     played = Played(target, partner, np.zeros(len(rows), dtype=np.int64), np.array([row.value for row in rows]))
@@ -136,7 +141,7 @@ def recorded_findings(recorded: Recorded) -> list[Finding]:
     """Return what the recorded dialogues say about bipartite-play."""
     data = f"{SPOT}, 675 recorded dialogues of six bots, four ranked at a time"
     value, ci, units = interval_by_unit(recorded.dialogue, recorded.compare)
-    found = [
+    return [
         Finding(
             item=AS_GOOD,
             way="bipartite − all-play-all, real bots, relevance, mean over 15 sets of two partners",
@@ -160,25 +165,27 @@ def recorded_findings(recorded: Recorded) -> list[Finding]:
             note="no bot talked with itself in either study, and the bots cannot be run here",
         ),
     ]
+
+
+def recorded_table(recorded: Recorded) -> PublishedTable:
+    """Return the agreement of the recorded bots' rankings with people."""
     statistics: Mapping[str, Callable[[Places], float]] = {
-        "all-play-all of four": lambda places: recorded.agreement(False, places),
-        "bipartite-play of four with two partners": lambda places: recorded.agreement(True, places),
-        "all-play-all of all six": recorded.all_six,
+        f"{ALL_PLAY_ALL}, all six": recorded.all_six,
+        f"{ALL_PLAY_ALL}, four": lambda places: recorded.agreement(False, places),
+        f"{BIPARTITE}, four with two partners": lambda places: recorded.agreement(True, places),
     }
-    for way, statistic in statistics.items():
-        value, ci, units = interval_by_unit(recorded.dialogue, statistic)
-        found.append(
-            Finding(
-                item=TABLE,
-                way=f"Spearman with people over bots, real bots, relevance, {way}",
-                value=value,
-                ci=ci,
-                units=units,
-                unit="dialogues",
-                data=data,
-            )
-        )
-    return found
+    rows: dict[str, Sequence[Cell]] = {}
+    for name, statistic in statistics.items():
+        value, ci, _ = interval_by_unit(recorded.dialogue, statistic)
+        rows[name] = [Cell(ours=value, ci=ci)]
+    return PublishedTable(
+        item=TABLE,
+        title="Spearman with people over the real bots (not in the paper)",
+        data=f"{SPOT}, 675 recorded dialogues",
+        columns=[RELEVANCE],
+        rows=rows,
+        note="Means over all 15 choices of two of the six bots as partners.",
+    )
 
 
 # ---- imitations ------------------------------------------------------------------------------------------------------
@@ -301,6 +308,32 @@ def table(ranked: Ranked) -> PublishedTable:
     )
 
 
+def systems_table(ranked: Sequence[Ranked]) -> PublishedTable:
+    """Return the size of the experiment: Table 2 lists the systems, section 6.1 the numbers of dialogues."""
+    published: Mapping[str, tuple[int, int]] = {SELF_PLAY: (11, 1_000), ALL_PLAY_ALL: (110, 600), BIPARTITE: (264, 600)}
+    cells: dict[str, list[Cell]] = {"evaluation targets": [], "partner systems": []}
+    for series in ranked:
+        cells["evaluation targets"].append(Cell(published=11, ours=len(series.human)))
+        partners = len(np.unique(series.schemes[BIPARTITE][RELEVANCE].partner))
+        cells["partner systems"].append(Cell(published=24, ours=partners))
+        for scheme, (pairs, dialogues) in published.items():
+            played = series.schemes[scheme][RELEVANCE]
+            number = len({*zip(played.target.tolist(), played.partner.tolist(), strict=True)})
+            cells.setdefault(f"pairs, {scheme}", []).append(Cell(published=pairs, ours=number))
+            each = len(played.value) / number
+            cells.setdefault(f"dialogues per pair, {scheme}", []).append(Cell(published=dialogues, ours=each))
+    return PublishedTable(
+        item=SYSTEMS,
+        title="Number of systems, pairs and dialogues",
+        data="imitations of recorded bots",
+        columns=[f"imitations of {series.name}" for series in ranked],
+        rows=dict(cells),
+        note="The paper lists Transformers, DialoGPT, PolyEncoders, BART and FiD of 88M to 3B weights. Ours answer "
+        "with what the bots of two studies said: six of ConvAI2 in Spot the Bot, and A to E of Ji et al., each also as "
+        "a second version (A_p to E_p).",
+    )
+
+
 def _openings_of(ranked: Ranked, metric: str) -> Places:
     """Return the openings whose dialogues were scored by a metric in every scheme."""
     common: set[int] = set(range(ranked.openings))
@@ -327,8 +360,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         openings = read_opening_turns(data, args.openings)
         spot = imitations(spot_replies(data), work / "spot")
         ji = imitations(ji_replies(data), work / "ji")
-        findings = recorded_findings(read_recorded(data))
-        tables = []
+        recorded = read_recorded(data, work)
+        findings, tables, by_series = recorded_findings(recorded), [recorded_table(recorded)], []
         series = ((JI, ji, spot, ji_ranking(data), "ji"), (SPOT, spot, ji, spot_ranking(data), "spot"))
         for name, targets, partners, human, folder in series:
             ranked = rank_imitations(
@@ -336,10 +369,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
             findings += imitation_findings(ranked)
             tables.append(table(ranked))
+            by_series.append(ranked)
     except InterloqError as error:
         print(f"schemes_people: {error}", file=sys.stderr)
         return 2
-    report_measured(args.measured, findings, tables, started)
+    report_measured(args.measured, findings, [systems_table(by_series), *tables], started)
     return 0
 
 

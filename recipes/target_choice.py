@@ -364,7 +364,7 @@ def shares_table(series: Sequence[Scores], openings: int) -> PublishedTable:
             cells.append(Cell(ours=value, ci=ci))
         rows[name] = cells
     return PublishedTable(
-        item=OVERTURNS,
+        item=TABLE,
         title="Share of pairs whose order turns between two halves of the openings (not in the paper)",
         data=f"{openings} openings, relevance",
         columns=[scores.cast.name for scores in series],
