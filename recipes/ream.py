@@ -162,7 +162,7 @@ def errors_part(recipe: Recipe) -> dict[str, list[Errors]]:
 
 def _held_out(plan: Plan, scored: Sequence[QueryScores], name: str) -> Predicted:
     parts = []
-    for own, others in folds(len(scored), FOLDS[name]):
+    for own, others in folds([one.query for one in scored], FOLDS[name]):
         train_on = [scored[i] for i in own]
         model = plan.network([one.query for one in train_on])
         parts.append(predicted(model, plan, train_on, [scored[i] for i in others], others, SIZES[name]))
@@ -206,7 +206,7 @@ def networks(recipe: Recipe, names: Sequence[str] = (PLUSPLUS, GUPTA)) -> dict[s
     for name, metric in product(names, recipe.metrics()):
         plan, queries = recipe.plan(metric, name), recipe.queries(name)
         label = f"REAM#({'BS' if metric == BERTSCORE else 'BLEU*'}), {name}"
-        parts = list(folds(len(queries), FOLDS[name]))
+        parts = list(folds(queries, FOLDS[name]))
         if name == PLUSPLUS:  # a network that was trained on half of its queries; all of Gupta's are new to it
             parts = [(parts[0][0], np.arange(len(recipe.queries(GUPTA))))]
         found[label] = [(plan.network([queries[i] for i in own]), others) for own, others in parts]

@@ -59,11 +59,15 @@ class Plan:
         return Reliability.load(self.work / name, device=self.device)
 
 
-def folds(queries: int, number: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Training and held-out queries of each fold."""
-    order = np.random.default_rng(0).permutation(queries)
+def folds(queries: Sequence[RatedQuery], number: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Training and held-out queries of each fold; queries with the same text are in the same fold."""
+    texts = [" ".join(query.turns).strip() for query in queries]
+    distinct = list(dict.fromkeys(texts))
+    order = np.random.default_rng(0).permutation(len(distinct))
     for own in np.array_split(order, number):
-        yield np.setdiff1d(order, own), np.sort(own)
+        held_out = {distinct[i] for i in own.tolist()}
+        is_held_out = np.array([text in held_out for text in texts])
+        yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
 # ---- predictions -----------------------------------------------------------------------------------------------------

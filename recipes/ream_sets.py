@@ -12,6 +12,7 @@ wrong as random ones, so nothing says which of the two is better. The other thre
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -134,6 +135,7 @@ def dstc7_queries(data: Path) -> list[RatedQuery]:
     if not path.exists():
         raise InputError(f"no {path.name} in {str(data)!r}", hint="put it there, or name another --data")
     queries = []
+    seen = Counter[str]()
     for _, line in lines(path):
         query = json.loads(line)
         replies, ratings = [], []
@@ -141,7 +143,9 @@ def dstc7_queries(data: Path) -> list[RatedQuery]:
             if reply["system"] != "Human" and reply["response"].strip():
                 replies.append(reply["response"])
                 ratings.append(float(np.mean([answer for _, *answers in reply["ratings"] for answer in answers])))
-        turns = (query["grounding"],)
+        topic = query["grounding"]
+        turns = (topic + " " * seen[topic],)  # several queries are about one text, and would be joined
+        seen[topic] += 1
         queries.append(RatedQuery(turns, tuple(replies), np.array(ratings), distinct_texts(query["references"])))
     return queries
 
