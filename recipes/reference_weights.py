@@ -144,8 +144,9 @@ def choose_ways(
         best_mean = -np.inf
         for way in WAYS:
             found = [spearman(scores[name][f"{metric}, {way}"], sets[name].human) for name in others]
-            if np.mean(found) > best_mean:
-                chosen[tested], best_mean = way, np.mean(found)
+            mean = float(np.mean(found))
+            if mean > best_mean:
+                chosen[tested], best_mean = way, mean
     return chosen
 
 

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
 from interloq.cli.shared.arguments import add_common, add_map, add_options, add_output, add_samples, make_options
 from interloq.cli.shared.output import reading, stage_progress
-from interloq.errors import count
+from interloq.errors import InputError, count
 from interloq.retrieve.retrieve_options import ExtendOptions
-from interloq.terminal.console import print_json, print_line, print_table
+from interloq.terminal.console import number_with_interval, print_json, print_line, print_table
 
 EXAMPLES = """\
+  interloq extend samples.jsonl --index index --check
   interloq extend samples.jsonl --index index -o extended.jsonl
   interloq extend samples.jsonl --index index -k 10 --no-parrot --diversity 0.3 -o extended.jsonl
   interloq extend samples.jsonl --index index --near-duplicates 0.9 --exclude threads.txt -o extended.jsonl"""
@@ -29,13 +31,21 @@ REASONS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_samples(parser)
-    add_output(parser, "the extended samples; - for a pipe")
+    add_output(parser, "the extended samples; - for a pipe", required=False)
+    parser.add_argument(
+        "--check", action="store_true", help="only measure how much the log has in common with the samples"
+    )
     add_options(parser, ExtendOptions)
     add_map(parser)
     add_common(parser)
 
 
 def run(args: argparse.Namespace) -> None:
+    if args.check:
+        check_log(args)
+        return
+    if args.output is None:
+        raise InputError("no output file is named", hint="add -o FILE, or --check to only measure the log")
     from interloq.retrieve.extend import extend_file
 
     options, progress = make_options(ExtendOptions, args), stage_progress(quiet=args.quiet)
@@ -47,6 +57,27 @@ def run(args: argparse.Namespace) -> None:
         print_json({"output": args.output, **facts})
     else:
         print_extended(args.output, facts, options.k)
+
+
+def check_log(args: argparse.Namespace) -> None:
+    """Print how much the log has in common with the samples, before anything is added."""
+    from interloq.retrieve.extend import read_ids
+    from interloq.retrieve.index import open_index
+    from interloq.retrieve.log_overlap import measure_overlap
+
+    options = make_options(ExtendOptions, args)
+    index, excluded = open_index(str(options.index)), read_ids(options.exclude)
+    with reading(args) as read_options:
+        samples = read_options.read(args.samples)
+        overlap = measure_overlap(samples, index, k=options.k, turns=options.turns, excluded=excluded)
+    if args.json:
+        print_json(asdict(overlap))
+        return
+    print_line(f"{count(overlap.contexts, 'context')} compared with {count(len(index.store), 'pair')}")
+    utterance = number_with_interval(overlap.utterance, overlap.utterance_ci, 2)
+    print_line(f"words shared with the most similar utterance found: {utterance} (1: the same words)")
+    reply = number_with_interval(overlap.reply, overlap.reply_ci, 2)
+    print_line(f"gold replies nearer to what was found for them than for another context: {reply} (0.5: chance)")
 
 
 def print_extended(output: str, facts: dict[str, Any], k: int) -> None:

@@ -179,10 +179,11 @@ def candidates(
 
 
 def search_hits(
-    samples: Iterable[Sample], index: Finder, *, k: int = 15, turns: int = 1
+    samples: Iterable[Sample], index: Finder, *, k: int = 15, turns: int = 1, excluded: Set[str] = frozenset()
 ) -> Iterator[tuple[Sample, tuple[Hit, ...]]]:
     """Yield each sample with up to `k` pairs whose replies `extend` would add, best first."""
-    options = _Options(k, False, True, turns, 0.0, 0.0, True, frozenset(), BATCH)
+    parrot, gold, diversity, near, own = False, True, 0.0, 0.0, True
+    options = _Options(k, parrot, gold, turns, diversity, near, own, frozenset(excluded), BATCH)
     for results in _search_samples(samples, _Searches(index), options, SearchTally()):
         for sample, result in results:
             yield sample, result.hits

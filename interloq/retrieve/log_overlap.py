@@ -11,7 +11,7 @@ Intervals are from resampled contexts. docs/measured/extended-references.md says
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +54,7 @@ def measure_overlap(
     *,
     k: int = 15,
     turns: int = 1,
+    excluded: Set[str] = frozenset(),
     contexts: int = CONTEXTS,
     seed: int = 0,
 ) -> LogOverlap:
@@ -64,7 +65,7 @@ def measure_overlap(
     if len(chosen) > contexts:
         chosen = [chosen[place] for place in np.sort(rng.permutation(len(chosen))[:contexts])]
     found = []
-    for sample, hits in search_hits(chosen, index, k=k, turns=turns):
+    for sample, hits in search_hits(chosen, index, k=k, turns=turns, excluded=excluded):
         golds = tuple(reference.text for reference in originals(sample))
         found.append(_Found(utterance(sample), golds, hits))
     nearest = np.array([_highest(context.utterance, [h.pair.utterance for h in context.hits]) for context in found])

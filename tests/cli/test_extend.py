@@ -44,6 +44,22 @@ def test_options_reach_the_function(index: str, capsys: Captured) -> None:
     assert plain["signature"] != facts["signature"]
 
 
+def test_a_check_measures_the_log_and_writes_nothing(index: str, capsys: Captured) -> None:
+    before = sorted(Path().iterdir())
+    assert main(["extend", "samples.jsonl", "--index", index, "--check"]) == 0
+    text = capsys.readouterr().out
+    assert "11 contexts compared with 2,400 pairs" in text
+    assert "(0.5: chance)" in text
+    assert sorted(Path().iterdir()) == before
+    overlap = run_json(capsys, "extend", "samples.jsonl", "--index", index, "--check")
+    assert 0 <= overlap["utterance_ci"][0] <= overlap["utterance"] <= overlap["utterance_ci"][1] <= 1
+
+
+def test_an_output_is_needed_to_extend(index: str, capsys: Captured) -> None:
+    assert main(["extend", "samples.jsonl", "--index", index]) == 2
+    assert "no output file is named; add -o FILE" in capsys.readouterr().err
+
+
 def test_pipes(index: str, capsys: Captured) -> None:
     command = [sys.executable, "-m", "interloq.cli", "extend", "-", "--index", index, "-o", "-", "-k", "2"]
     done = subprocess.run(command, input=Path("samples.jsonl").read_bytes(), capture_output=True, check=True)
