@@ -85,10 +85,12 @@ def _claims(paper: Paper, findings: Sequence[Finding]) -> list[str]:
         verdict = f"**{claim_verdict(about)}**"
         deciding = [finding for finding in about if finding.decides]
         name = f"{item.number}. {item.text.removeprefix(FINDING)}"
-        for finding in deciding:
-            claims.append([name, verdict, *_figures(finding)])
-            name = verdict = ""
-        if not deciding:
+        if len(deciding) == 1:
+            claims.append([name, verdict, *_figures(deciding[0])])
+        elif deciding:
+            claims.append([name, verdict, "", "", "all of these:", ""])
+            claims += [["", finding.verdict, *_figures(finding)] for finding in deciding]
+        else:
             claims.append([name, verdict, MISSING, MISSING, item.reason, MISSING])
         other += [[item.number, finding.verdict, *_figures(finding)] for finding in about if not finding.decides]
     figures = ["measured", "published", "way", "data"]
