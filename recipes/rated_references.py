@@ -17,7 +17,8 @@ People's ratings of retrieved references are not public. Two proxies use texts t
 
 Both proxies have what the claim needs, people's weights and people's judgments of the replies, but neither has
 references that were retrieved from a log. Controls: all weights 1, the rater's weights shuffled within each context,
-and the gold reply alone.
+and the gold reply alone. The rater's weights are 2P − 1, as in the authors' program; the formula of the paper, the
+larger probability with its sign, is an arm of its own.
 
 What decides was chosen before the figures were seen:
 
@@ -77,7 +78,8 @@ from interloq.terminal.console import number_with_interval, print_table
 
 READY = "by(relevance(model='ready'))"
 PLUSPLUS, OTHERS = "DailyDialog++", "replies of other systems"
-PEOPLE, RATER, SHUFFLED, UNRATED, GOLD = "people", "rater", "rater, shuffled", "all 1", "gold reply alone"
+PEOPLE, RATER, SIGNED, SHUFFLED = "people", "rater", "rater, larger probability", "rater, shuffled"
+UNRATED, GOLD = "all 1", "gold reply alone"
 GOOD = "positive"
 FEWEST = 3  # rated replies to a context; the others are the references of each
 LOW, HIGH = 1.0, 5.0  # the scale of the rated sets
@@ -119,6 +121,11 @@ def shuffle_within(weights: Sequence[Floats], seed: int = 0) -> list[Floats]:
     """Return the weights of each context in random order."""
     rng = np.random.default_rng(seed)
     return [rng.permutation(of_context) for of_context in weights]
+
+
+def take_larger_probability(weights: Floats) -> Floats:
+    """Return ±max(P, 1 − P) for weights 2P − 1."""
+    return np.where(weights < 0, -1.0, 1.0) * (1 + np.abs(weights)) / 2
 
 
 # ---- DailyDialog++ ---------------------------------------------------------------------------------------------------
@@ -258,7 +265,14 @@ def score_bleu(samples: Sequence[Sample]) -> Floats:
 def arms(by_people: Sequence[Floats], by_rater: Sequence[Floats]) -> dict[str, Sequence[Floats] | None]:
     """Return the weights of each arm; None: only the gold reply."""
     ones = [np.ones_like(weights) for weights in by_people]
-    return {PEOPLE: by_people, RATER: by_rater, SHUFFLED: shuffle_within(by_rater), UNRATED: ones, GOLD: None}
+    return {
+        PEOPLE: by_people,
+        RATER: by_rater,
+        SIGNED: [take_larger_probability(weights) for weights in by_rater],
+        SHUFFLED: shuffle_within(by_rater),
+        UNRATED: ones,
+        GOLD: None,
+    }
 
 
 def score_plusplus(
@@ -323,7 +337,7 @@ def comparisons(proxy: str) -> Iterator[Difference]:
                 decides=coefficient == SPEARMAN,
                 note=note,
             )
-    controls = ((PEOPLE, UNRATED), (RATER, UNRATED), (RATER, SHUFFLED), (UNRATED, GOLD))
+    controls = ((SIGNED, PEOPLE), (PEOPLE, UNRATED), (RATER, UNRATED), (RATER, SHUFFLED), (UNRATED, GOLD))
     for higher, lower in controls:
         yield Difference(
             item=COMPARABLE[0],

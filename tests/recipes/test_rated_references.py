@@ -60,6 +60,10 @@ def test_weights_are_shuffled_within_a_context() -> None:
     assert shuffled[0].tolist() != weights[0].tolist()
 
 
+def test_the_larger_probability_keeps_its_sign() -> None:
+    assert recipe.take_larger_probability(np.array([-1.0, -0.5, 0.0, 0.5, 1.0])).tolist() == [-1, -0.75, 0.5, 0.75, 1]
+
+
 def test_findings_and_the_table_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INTERLOQ_CACHE", raising=False)
     data = write_all(tmp_path / "data")

@@ -13,6 +13,7 @@ import pytest
 import vbleu_published as recipe
 import vbleu_tables
 from reference_pool import sets_with_references
+from results import load_measured
 from scipy.stats import spearmanr
 
 from interloq import Rating, evaluate, load, write
@@ -93,6 +94,30 @@ def test_highest_and_lowest_annotator_are_given_where_raters_have_names(argument
     assert float(cells[0][1]) >= float(cells[0][2])
     assert cells[1][1:3] == ["–", "–"]
     assert f"\n| {recipe.PEOPLE} |" in persona
+
+
+def test_findings_and_tables_of_all_sets_are_written(arguments: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "vbleu_published.json"
+    own = [argument for argument in arguments if argument != "--as-published"]
+    rater = arguments[arguments.index("--rater") + 1]
+    retriever = f"dense(vectors={arguments[arguments.index('--vectors') + 1]!r})"
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as error:
+        more = ["--bert-rater", rater, "--bert-retriever", retriever, "--note", "made", "--measured", str(path)]
+        assert recipe.main([*own, *more]) == 0, error.getvalue()
+    found = load_measured(path)
+    deciding = [finding for finding in found.findings if finding.decides]
+    expected = [("000/82", 0.012), ("000/83", 0.106), ("000/84", 0.043), ("001/36", 0.014), ("001/36", 0.064)]
+    expected += [("001/37", 0.057), ("001/38", 0.106)]
+    assert [(finding.item, finding.published) for finding in deciding] == expected
+    table_5, table_3 = found.tables
+    assert list(table_5.rows) == [*recipe.TABLE_5, recipe.PEOPLE]
+    assert table_5.note == "made"
+    assert table_3.rows[recipe.DELTA_BLEU][0].ours is None
+    assert table_3.rows[recipe.PEOPLE][1].ours is not None
+    scorer, joined = (table_5.rows[row][0].ours for row in (recipe.UNREFERENCED, recipe.RUBER))
+    assert scorer is not None
+    assert joined is not None
+    assert deciding[0].value == pytest.approx(scorer - joined)
 
 
 def test_the_parts_must_be_named(arguments: list[str], capsys: Any) -> None:
