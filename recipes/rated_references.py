@@ -125,7 +125,8 @@ def shuffle_within(weights: Sequence[Floats], seed: int = 0) -> list[Floats]:
 
 def take_larger_probability(weights: Floats) -> Floats:
     """Return ±max(P, 1 − P) for weights 2P − 1."""
-    return np.where(weights < 0, -1.0, 1.0) * (1 + np.abs(weights)) / 2
+    larger: Floats = np.where(weights < 0, -1.0, 1.0) * (1 + np.abs(weights)) / 2
+    return larger
 
 
 # ---- DailyDialog++ ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 import pooled_sets
 import pytest
 from pooled_sets import PEARSON, SPEARMAN, Difference
-from rated_sets import RatedSet
+from rated_sets import Floats, RatedSet
 from scipy.stats import pearsonr, spearmanr
 
 from interloq import Rating, Sample
@@ -35,7 +35,7 @@ def sets() -> dict[str, RatedSet]:
     return {"first": made_set("a", named=True, seed=1), "second": made_set("b", named=False, seed=2, contexts=20)}
 
 
-def draw_scores(replies: pooled_sets.PooledReplies, seed: int) -> pooled_sets.Floats:
+def draw_scores(replies: pooled_sets.PooledReplies, seed: int) -> Floats:
     return np.random.default_rng(seed).normal(size=len(replies)) + replies.human
 
 

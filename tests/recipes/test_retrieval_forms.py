@@ -10,7 +10,7 @@ import pytest
 import retrieval_forms as recipe
 from reference_pool import pool, sets_with_references
 from results import load_measured
-from retrieval import singles
+from retrieval import FORMS, METRIC, singles
 from scipy.stats import spearmanr
 
 from interloq import evaluate, load
@@ -37,7 +37,7 @@ def arguments(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def measured(arguments: list[str], tmp_path_factory: pytest.TempPathFactory) -> recipe.Path:
+def measured(arguments: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("measured") / "retrieval_forms.json"
     assert recipe.main([*arguments, "--measured", str(path)]) == 0
     return path
@@ -66,7 +66,7 @@ def test_figures_are_means_over_the_sets(arguments: list[str], measured: Path) -
     index.add(load(pairs, kind="pairs"), source="pool")
     values: list[float] = []
     for own in sets_with_references(data).values():
-        scores = evaluate(recipe.METRIC, list(extend(singles(own.samples), index, k=15))).by_sample
+        scores = evaluate(METRIC, list(extend(singles(own.samples), index, k=15))).by_sample
         values.append(spearmanr([scores[sample.key] for sample in own.samples], own.human).statistic)
     row = load_measured(measured).tables[0].rows["BM25, utterance and response"]
     assert row[0].ours == pytest.approx(np.mean(values))
@@ -75,7 +75,7 @@ def test_figures_are_means_over_the_sets(arguments: list[str], measured: Path) -
 def test_the_encoder_is_compared_on_a_part_of_the_pool(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recipe, "FORMS", recipe.FORMS | {recipe.ENCODER: "dense(encoder='fake32')"})
+    monkeypatch.setattr(recipe, "FORMS", {**FORMS, recipe.ENCODER: "dense(encoder='fake32')"})
     path = tmp_path / "measured.json"
     assert recipe.main([*arguments, "--encoder", "30", "--measured", str(path)]) == 0
     found = load_measured(path)
