@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -66,7 +66,7 @@ class Imitation(Bot):
         return replies
 
     def signature(self) -> Signature:
-        return signature(self, log=file_fingerprint(Path(self.folder) / "pairs.jsonl"))
+        return signature(replace(self, folder=""), log=file_fingerprint(Path(self.folder) / "pairs.jsonl"))
 
     @cached_property
     def _index(self) -> Index:
