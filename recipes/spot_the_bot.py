@@ -3,7 +3,9 @@
 Deriu et al. (2020), "Spot The Bot": six bots talk with each other; people read parts of the dialogues and say of each
 side whether it is a human. The human ranking is by the share of "human" among all answers about a bot ("cannot tell"
 counts as not human). Here every utterance of a bot is scored by a metric, with the turns before it as the context; a
-bot's score is the mean over its dialogues of the mean over its utterances, and is compared with that ranking.
+bot's score is the mean over its dialogues of the mean over its utterances, and is compared with that ranking. Agreement
+over single dialogues is another question, and is printed apart: each side's score against the share of its annotators
+who took it for a human.
 
     python recipes/spot_the_bot.py --data FOLDER -m length -m "relevance(model='FOLDER')"
 
@@ -22,9 +24,13 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from results import Interval, Places, interval_by_unit
 
 from interloq import Dialogue, InputError, InterloqError, Score, Turn
 from interloq.agree.dialogue_scores import dialogue_scores
@@ -34,12 +40,24 @@ from interloq.play.samples import samples
 from interloq.rank.rank import rank
 from interloq.rank.ranking import Method, Ranking
 from interloq.score.evaluate import evaluate_all
+from interloq.statistics.correlation import spearman_rows
 from interloq.statistics.estimate import COEFFICIENTS
-from interloq.terminal.console import interval, number, p_value, print_json, print_table
+from interloq.terminal.console import interval, number, number_with_interval, p_value, print_json, print_table
 
 NAME = "spot_the_bot_convai2"
 HUMAN = "human"
+Floats = NDArray[np.float64]
 _SIGNS = re.compile(r"<\s*/?\s*(?:s|pad)\s*>|</?s>|<pad>")
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueAgreement:
+    """Spearman of a metric with people over the sides of dialogues."""
+
+    metric: str
+    spearman: float
+    ci: Interval
+    sides: int
 
 
 def read_dialogues(data: Path, *, humans: bool = False, limit: int | None = None) -> list[Dialogue]:
@@ -81,6 +99,17 @@ def judged_human(data: Path) -> dict[str, float]:
     return {name: sum(found) / len(found) for name, found in sorted(votes.items())}
 
 
+def judged_human_sides(data: Path) -> dict[tuple[str, str], float]:
+    """Share of answers about each system in each dialogue that call it a human."""
+    systems = {v["_id"]["$oid"]: (v["system_type0"], v["system_type1"]) for v in objects(data, "dialogues")}
+    votes: dict[tuple[str, str], list[bool]] = {}
+    for value in objects(data, "annotations"):
+        for side, name in enumerate(systems.get(value["convo_id"], ())):
+            answer = value[f"entity{side}_annotation"]["is_human"]
+            votes.setdefault((value["convo_id"], name), []).append(answer is True)
+    return {side: sum(found) / len(found) for side, found in votes.items()}
+
+
 def objects(data: Path, part: str) -> Iterator[dict[str, Any]]:
     """The lines of one of the files."""
     path = data / f"{NAME}.{part}.jsonl.gz"
@@ -110,6 +139,23 @@ def rankings(
             yield rank(rows, method=method, lower_is_better=lower, n_bootstrap=resamples, human=human)
 
 
+def dialogue_agreement(
+    scores: Sequence[Score], dialogues: Sequence[Dialogue], human: dict[tuple[str, str], float], resamples: int
+) -> Iterator[DialogueAgreement]:
+    """Spearman of each metric with people over the sides of dialogues; dialogues are resampled."""
+    for metric in dict.fromkeys(score.metric for score in scores):
+        rows = dialogue_scores(scores, dialogues, metric=metric)
+        rated = [row for row in rows if (row.dialogue, row.system) in human and not np.isnan(row.value)]
+        values = np.array([row.value for row in rated])
+        people = np.array([human[row.dialogue, row.system] for row in rated])
+
+        def agreement(places: Places, values: Floats = values, people: Floats = people) -> float:
+            return float(spearman_rows(values[places][None], people[places][None])[0])
+
+        value, ci, _ = interval_by_unit([row.dialogue for row in rated], agreement, resamples=resamples)
+        yield DialogueAgreement(metric, value, ci, len(rated))
+
+
 def show(found: Sequence[Ranking], human: dict[str, float]) -> None:
     order = sorted((name for name in human if any(_has(r, name) for r in found)), key=lambda name: -human[name])
     rows = [["people: judged human", *(number(human[name]) for name in order)]]
@@ -124,6 +170,11 @@ def show(found: Sequence[Ranking], human: dict[str, float]) -> None:
         cells = [f"{number(e.value)} {interval(e.ci)} p={p_value(e.p)}" for e in estimates]
         rows.append([f"{ranking.metric}, {ranking.method}", *cells])
     print_table(f"agreement with people over {len(order)} systems", ["metric", *COEFFICIENTS], rows)
+
+
+def show_dialogue_agreement(found: Sequence[DialogueAgreement]) -> None:
+    rows = [[one.metric, f"{one.sides:,}", number_with_interval(one.spearman, one.ci)] for one in found]
+    print_table("agreement with people over sides of dialogues", ["metric", "sides", "spearman"], rows)
 
 
 def _has(ranking: Ranking, name: str) -> bool:
@@ -149,13 +200,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         human = human if args.humans else {name: share for name, share in human.items() if name != HUMAN}
         scores = scored(dialogues, args.metric or ["length"])
         found = list(rankings(scores, dialogues, human, args.bootstrap))
+        sides = judged_human_sides(Path(args.data))
+        by_dialogue = list(dialogue_agreement(scores, dialogues, sides, args.bootstrap))
     except InterloqError as error:
         print(error, file=sys.stderr)
         return 2
     if args.json:
-        print_json({"people": human, "rankings": [asdict(ranking) for ranking in found]})
+        each = [asdict(one) for one in by_dialogue]
+        print_json({"people": human, "rankings": [asdict(ranking) for ranking in found], "dialogues": each})
     else:
         show(found, human)
+        show_dialogue_agreement(by_dialogue)
     return 0
 
 

@@ -69,7 +69,8 @@ def test_undecided_votes_are_not_human(data: Path) -> None:
 
 def test_bots_are_ranked_beside_people(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert spot_the_bot.main(["--data", str(data), "-m", "length", "--bootstrap", "50", "--json"]) == 0
-    mean, strength = json.loads(capsys.readouterr().out)["rankings"]
+    printed = json.loads(capsys.readouterr().out)
+    mean, strength = printed["rankings"]
     for ranking in (mean, strength):
         assert [s["system"] for s in ranking["standings"]] == ["good", "fair", "poor"]
         scores = [s["score"] for s in ranking["standings"]]
@@ -77,4 +78,11 @@ def test_bots_are_ranked_beside_people(data: Path, capsys: pytest.CaptureFixture
         assert ranking["human"]["pearson"]["value"] == pytest.approx(expected)
     assert [s["score"] for s in mean["standings"]] == [7, 5, 3]
     assert spot_the_bot.main(["--data", str(data), "--humans", "--bootstrap", "20"]) == 0
-    assert "agreement with people over 4 systems" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "agreement with people over 4 systems" in said
+    assert "people over sides of" in said.replace("\n", " ")
+    (agreement,) = printed["dialogues"]
+    assert (agreement["metric"].partition("(")[0], agreement["sides"]) == ("length", 18)
+    lengths = [7 + i - 1 for i in range(3)] * 2 + [5 + i - 1 for i in range(3)] * 2 + [3 + i - 1 for i in range(3)] * 2
+    expected = stats.spearmanr(lengths, [1.0] * 6 + [0.5] * 6 + [0.0] * 6).statistic
+    assert agreement["spearman"] == pytest.approx(expected)
