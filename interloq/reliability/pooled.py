@@ -41,7 +41,6 @@ from interloq.reliability.pooled_fit import (
     columns_of,
     decide,
     label_queries,
-    make_pool,
     validate,
 )
 from interloq.reliability.pooled_settings import PooledSettings
@@ -142,7 +141,7 @@ class Pooled:
     def save(self, folder: str | Path) -> None:
         """Write the model; its facts are written last."""
         Path(folder).mkdir(parents=True, exist_ok=True)
-        arrays: dict[str, Floats] = {}
+        arrays: dict[str, Any] = {}
         for name, head in self.heads.items():
             arrays |= {f"weights-{name}": head.weights, f"covariance-{name}": head.covariance}
         with replacing(Path(folder) / ARRAYS) as file:
@@ -190,7 +189,7 @@ class Pooled:
         """Return what is used in place of the model, because it was better on held-out queries; empty if nothing."""
         uses, reason = self.facts["uses"], self.facts.get("network", {}).get("reason", "")
         sentences = [reason] if reason else []
-        for name, what in (("predict", "predictions are"), ("choose", "references are chosen by")):
+        for name, what in (("predict", "predictions follow"), ("choose", "references are chosen by")):
             if uses[name] != POOLED:
                 sentences.append(f"on held-out queries the pooled model is not better, so {what} {_NAMES[uses[name]]}")
         return "; ".join(sentences)
@@ -218,7 +217,7 @@ class Pooled:
         for i, members in enumerate(sets):
             own = members[members != NONE]
             if len(own):
-                rows[i] = [*make_pool(vectors[own]).describe(np.arange(len(own))[None])[0], 1.0]
+                rows[i] = [*self.reader.make_pool(vectors[own]).describe(np.arange(len(own))[None])[0], 1.0]
         return self.heads["predict"].of(rows).clip()
 
     def predict(
@@ -251,10 +250,10 @@ class Pooled:
         """Return the pool of a query, and which weights to use for it."""
         rows = self.encode([(turns, text) for text in texts])
         if not texts or len(set(replies)) < FEWEST_REPLIES:
-            return make_pool(rows), ALONE
+            return self.reader.make_pool(rows), ALONE
         query = RatedQuery(tuple(turns), tuple(replies), np.zeros(len(replies)), tuple(texts))
         (scored,) = score_replies([query], self._metric)
-        return make_pool(rows, scored.scores, scored.over), WITH_REPLIES
+        return self.reader.make_pool(rows, scored), WITH_REPLIES
 
     def choose(
         self, requests: Sequence[Request], *, limit: int | None = None, replies: Sequence[Replies] | None = None
@@ -295,7 +294,7 @@ class Pooled:
 
 _NAMES = {
     MEAN: "the mean label",
-    SIZE: "made from the number of references",
+    SIZE: "the number of references",
     "longest": "length",
     "nearest-references": "their similarity to the other references",
     "nearest-query": "their similarity to the query",

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from interloq.metrics.metric import Reduction
 from interloq.models.encoder import Encoder
 from interloq.reliability.labels import FEWEST_REPLIES, QueryScores, compute_labels, draw_sets
 from interloq.reliability.model import Prediction
@@ -41,6 +40,7 @@ from interloq.reliability.rules import (
 from interloq.statistics.resampling import bootstrap_counts, percentile_interval
 
 POOLED, MEAN, SIZE = "pooled", "mean", "size"
+PREDICTORS, CHOOSERS = (POOLED, MEAN, SIZE, *RULES), (POOLED, *RULES, RANDOM)
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # λ
 CHOSEN = (1, 3, 5)  # sizes at which choices are compared
 DRAWS, RESAMPLES = 20, 1000
@@ -166,11 +166,13 @@ class PairReader:
         rows = [describe_texts(*one) for one in zip(asked, ([text] for text in texts), cosines[:, None], strict=True)]
         return np.column_stack([np.concatenate([np.zeros((0, len(TEXT))), *rows]), own])
 
-
-def make_pool(rows: Floats, scores: Floats | None = None, over: Reduction = "max") -> Pool:
-    """Return the pool of references whose rows were read."""
-    vectors = rows[:, len(TEXT) :]
-    return Pool(rows[:, : len(TEXT)], vectors @ vectors.T, scores, over)
+    def make_pool(self, rows: Floats, scored: QueryScores | None = None) -> Pool:
+        """Return the pool of references whose rows were read, with the scores of replies if there are any."""
+        texts, vectors = rows[:, : len(TEXT)], rows[:, len(TEXT) :]
+        if scored is None:
+            return Pool(texts, vectors @ vectors.T)
+        replies = self.encoder.sentences(scored.query.replies).astype(np.float64)
+        return Pool(texts, vectors @ vectors.T, scored.scores, (replies @ vectors.T).mean(axis=1), scored.over)
 
 
 def label_queries(scored: Sequence[QueryScores], reader: PairReader, settings: PooledSettings) -> Iterator[Labelled]:
@@ -186,26 +188,34 @@ def label_queries(scored: Sequence[QueryScores], reader: PairReader, settings: P
         known = ~np.isnan(labels)
         if known.any() and not np.isnan(complete):
             noise = (1 - np.clip(labels[known].mean(), -0.9, 0.9) ** 2) ** 2 / (rated - 1)
-            pool = make_pool(reader.read([(query.turns, text) for text in query.references]), one.scores, one.over)
+            pool = reader.make_pool(reader.read([(query.turns, text) for text in query.references]), one)
             yield Labelled(pool, one, pool.describe(sets[known]), labels[known], float(noise), complete)
 
 
 # ---- validation ------------------------------------------------------------------------------------------------------
 
 
+def learn_folds(
+    moments: Moments, folds: int, seed: int, *, replies: bool
+) -> Iterator[tuple[list[int], dict[str, Head]]]:
+    """Yield the held-out queries of each fold, and the heads that learned from all other queries."""
+    order = np.random.default_rng(seed).permutation(len(moments.queries)).tolist()
+    for fold in range(folds):
+        rest = [number for place, number in enumerate(order) if place % folds != fold]
+        heads = {way: moments.select(rest, columns_of(way, replies=replies), folds - 1) for way in PREDICTORS}
+        yield order[fold::folds], heads
+
+
 def validate(moments: Moments, folds: int, seed: int, *, replies: bool) -> dict[str, Any]:
     """Compare the model with naive predictions and rules on held-out queries; every query weighs the same."""
-    queries, ways = moments.queries, (POOLED, MEAN, SIZE, *RULES)
-    order = np.random.default_rng(seed).permutation(len(queries))
-    errors = {way: np.zeros(len(queries)) for way in ways}
-    labels: dict[str, Floats] = {way: np.full((len(queries), len(CHOSEN)), np.nan) for way in (POOLED, *RULES, RANDOM)}
-    for held in (order[fold::folds].tolist() for fold in range(folds)):
-        rest = [int(i) for i in order if i not in set(held)]
-        heads = {way: moments.select(rest, columns_of(way, replies=replies), folds - 1) for way in ways}
+    queries = moments.queries
+    errors = {way: np.zeros(len(queries)) for way in PREDICTORS}
+    labels: dict[str, Floats] = {way: np.full((len(queries), len(CHOSEN)), np.nan) for way in CHOOSERS}
+    for held, heads in learn_folds(moments, folds, seed, replies=replies):
         for i in held:
-            for way in ways:
+            for way in PREDICTORS:
                 errors[way][i] = squared_error(heads[way], queries[i])
-            for way in labels:
+            for way in CHOOSERS:
                 labels[way][i] = label_choices(way, heads[POOLED], queries[i], seed)
     return summarise(errors, labels, np.array([query.complete for query in queries]), seed)
 
@@ -230,11 +240,12 @@ def summarise(
 ) -> dict[str, Any]:
     """Return means over queries, and the model's gains over the best rule with intervals, as in JSON."""
     means: dict[str, dict[str, float]] = {way: {} for way in labels}
-    gains = {}
+    gains, every = {}, float(complete.mean())
     for column, size in enumerate(CHOSEN):
         known = ~np.isnan([values[:, column] for values in labels.values()]).any(axis=0)
         if not known.any():
             continue
+        every = float(complete[known].mean())
         for way, values in labels.items():
             means[way][str(size)] = float(values[known, column].mean())
         best = max(RULES, key=lambda rule: means[rule][str(size)])
@@ -247,7 +258,7 @@ def summarise(
         "queries": len(complete),
         "error": {way: float(values.mean()) for way, values in errors.items()},
         "random": means[RANDOM],
-        "all": float(complete.mean()),
+        "all": every,
         "chosen": chosen,
         "gain": gains,
     }
@@ -255,7 +266,7 @@ def summarise(
 
 def decide(validation: Mapping[str, Any]) -> tuple[str, str]:
     """Return what predicts and what chooses: the model unless something simpler does as well on held-out queries."""
-    error = {way: validation["error"][way] for way in (MEAN, SIZE, POOLED)}
-    chosen = {way: sum(values.values()) for way, values in validation["chosen"].items()}
+    error = validation["error"]
+    chosen = {way: np.mean(list(values.values()) or [0.0]) for way, values in validation["chosen"].items()}
     simplest_first = sorted(chosen, key=lambda way: way == POOLED)
-    return min(error, key=error.__getitem__), max(simplest_first, key=chosen.__getitem__)
+    return min(reversed(error), key=error.__getitem__), max(simplest_first, key=chosen.__getitem__)

@@ -24,7 +24,7 @@ Sets = NDArray[np.integer[Any]]  # rows of reference numbers, padded with NONE
 TEXT = ("length", "query", "overlap", "distinct")  # of a reference with its query
 MEMBERS = (*TEXT, "others")  # means over the members; `others` is the cosine with the other references of the pool
 SET = (*MEMBERS, "coverage", "spread", "size")
-AGREEMENT = ("agreement with mean", "agreement with best")  # of scores with the set and with the pool
+AGREEMENT = ("agreement with mean", "agreement with best", "agreement with cosine")
 FEATURES = (*SET, *(f"pool {name}" for name in (*MEMBERS, "size")), *AGREEMENT)
 RANDOM = "random"
 RULES = {"longest": "length", "nearest-references": "others", "nearest-query": "query"}  # and their feature
@@ -53,6 +53,7 @@ class Pool:
     texts: Floats  # [references, TEXT]
     cosines: Floats  # [references, references]
     scores: Floats | None = None  # [replies, references]; NaN: unscored
+    closeness: Floats | None = None  # [replies]: mean cosine of each reply with the references
     over: Reduction = "max"
     members: Floats = field(init=False)  # [references, MEMBERS]
 
@@ -81,12 +82,13 @@ class Pool:
         return np.column_stack([means, coverage, spread, np.log(sizes), pool, self._describe_agreement(sets)])
 
     def _describe_agreement(self, sets: Sets) -> Floats:
+        """Return the correlations of scores with a set with the mean and the best score, and with the cosine."""
         agreement = np.zeros((len(sets), len(AGREEMENT)))
-        if self.scores is None or len(self.scores) < 2:
+        if self.scores is None or self.closeness is None or len(self.scores) < 2:
             return agreement
         scores = np.nan_to_num(subset_scores(self.scores, sets.astype(np.int32), self.over))
         complete = np.nan_to_num(self.scores)
-        for i, pooled in enumerate((complete.mean(axis=1), complete.max(axis=1))):
+        for i, pooled in enumerate((complete.mean(axis=1), complete.max(axis=1), self.closeness)):
             agreement[:, i] = np.nan_to_num(pearson_rows(scores, np.broadcast_to(pooled, scores.shape)))
         return agreement
 
