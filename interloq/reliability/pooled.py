@@ -92,7 +92,7 @@ class Pooled:
     @classmethod
     def learn(cls, labelled: Sequence[Labelled], metric: Any, settings: PooledSettings, reader: PairReader) -> Pooled:
         """Learn from labelled queries."""
-        moments = Moments(labelled)
+        moments = Moments(labelled, settings.seed)
         uses: dict[str, str] = {}
         heads: dict[str, Head] = {}
         facts: dict[str, Any] = {"kind": KIND, "config": {"folds": settings.folds, "seed": settings.seed}}
@@ -101,7 +101,7 @@ class Pooled:
             facts[f"validation{name}"] = validation
             predicts, uses[f"choose{name}"] = decide(validation)
             uses[f"predict{name}"] = predicts
-            every = np.random.default_rng(settings.seed).permutation(len(labelled)).tolist()
+            every = range(len(labelled))
             head = moments.select(every, columns_of(predicts, replies=replies), settings.folds)
             chooser = moments.select(every, columns_of(POOLED, replies=replies), settings.folds)
             heads |= {f"predict{name}": head, f"choose{name}": chooser}

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from interloq.data.batched import batched
 from interloq.models.encoder import Encoder
 from interloq.reliability.labels import FEWEST_REPLIES, QueryScores, compute_labels, draw_sets
 from interloq.reliability.model import Prediction
@@ -44,6 +45,7 @@ PREDICTORS, CHOOSERS = (POOLED, MEAN, SIZE, *RULES), (POOLED, *RULES, RANDOM)
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # λ
 CHOSEN = (1, 3, 5)  # sizes at which choices are compared
 DRAWS, RESAMPLES = 20, 1000
+BATCH = 64  # queries whose references are read together
 CONSTANT = 1e-6  # a feature that varies less has no weight
 
 
@@ -92,8 +94,11 @@ def columns_of(way: str, *, replies: bool) -> list[int]:
 class Moments:
     """Weighted sums over queries from which ridge regressions on any of them are computed."""
 
-    def __init__(self, queries: Sequence[Labelled]) -> None:
+    def __init__(self, queries: Sequence[Labelled], seed: int = 0) -> None:
         self.queries = queries
+        topics = [" ".join(query.scored.query.turns).strip() for query in queries]  # equal ones share a fold
+        _, numbers = np.unique(topics, return_inverse=True)
+        self.groups = np.random.default_rng(seed).permutation(len(topics))[numbers]
         labels = np.array([query.labels.mean() for query in queries])
         noise = np.array([query.noise for query in queries])
         self.between = max(0.01, float(labels.var() - noise.mean()))
@@ -127,11 +132,13 @@ class Moments:
         if len(columns) < 2:
             return self.learn(which, columns, STRENGTHS[0])
         errors = np.zeros(len(STRENGTHS))
+        fold_of = self.groups[list(which)] // (folds + 1) % folds
         for fold in range(folds):
-            rest = [number for place, number in enumerate(which) if place % folds != fold]
-            for i, strength in enumerate(STRENGTHS):
+            rest = [number for number, own in zip(which, fold_of, strict=True) if own != fold]
+            held = [number for number, own in zip(which, fold_of, strict=True) if own == fold]
+            for i, strength in enumerate(STRENGTHS if rest else ()):
                 head = self.learn(rest, columns, strength)
-                errors[i] += sum(self.weights[j] * squared_error(head, self.queries[j]) for j in which[fold::folds])
+                errors[i] += sum(self.weights[j] * squared_error(head, self.queries[j]) for j in held)
         return self.learn(which, columns, STRENGTHS[int(errors.argmin())])
 
 
@@ -177,33 +184,32 @@ class PairReader:
 
 def label_queries(scored: Sequence[QueryScores], reader: PairReader, settings: PooledSettings) -> Iterator[Labelled]:
     """Yield the queries that have labels."""
-    for one in scored:
-        query = one.query
-        rated = int((~np.isnan(query.ratings)).sum())
-        if not query.has_text or not query.references or rated < FEWEST_REPLIES:
-            continue
-        sets = draw_sets(len(query.references), settings.set_sizes, settings.per_size, f"{settings.seed} {query.id}")
-        labels = compute_labels(one, sets)
-        complete = float(compute_labels(one, np.arange(len(query.references), dtype=np.int32)[None])[0])
-        known = ~np.isnan(labels)
-        if known.any() and not np.isnan(complete):
-            noise = (1 - np.clip(labels[known].mean(), -0.9, 0.9) ** 2) ** 2 / (rated - 1)
-            pool = reader.make_pool(reader.read([(query.turns, text) for text in query.references]), one)
-            yield Labelled(pool, one, pool.describe(sets[known]), labels[known], float(noise), complete)
+    usable = [one for one in scored if one.query.has_text and one.query.references]
+    for batch in batched(usable, BATCH):
+        rows = reader.read([(one.query.turns, text) for one in batch for text in one.query.references])
+        ends = np.cumsum([len(one.query.references) for one in batch])
+        for one, own in zip(batch, np.split(rows, ends[:-1]), strict=True):
+            query, rated = one.query, int((~np.isnan(one.query.ratings)).sum())
+            sets = draw_sets(len(own), settings.set_sizes, settings.per_size, f"{settings.seed} {query.id}")
+            labels = compute_labels(one, sets)
+            complete = float(compute_labels(one, np.arange(len(own), dtype=np.int32)[None])[0])
+            known = ~np.isnan(labels)
+            if rated >= FEWEST_REPLIES and known.any() and not np.isnan(complete):
+                noise = (1 - np.clip(labels[known].mean(), -0.9, 0.9) ** 2) ** 2 / (rated - 1)
+                pool = reader.make_pool(own, one)
+                yield Labelled(pool, one, pool.describe(sets[known]), labels[known], float(noise), complete)
 
 
 # ---- validation ------------------------------------------------------------------------------------------------------
 
 
-def learn_folds(
-    moments: Moments, folds: int, seed: int, *, replies: bool
-) -> Iterator[tuple[list[int], dict[str, Head]]]:
+def learn_folds(moments: Moments, folds: int, *, replies: bool) -> Iterator[tuple[list[int], dict[str, Head]]]:
     """Yield the held-out queries of each fold, and the heads that learned from all other queries."""
-    order = np.random.default_rng(seed).permutation(len(moments.queries)).tolist()
     for fold in range(folds):
-        rest = [number for place, number in enumerate(order) if place % folds != fold]
-        heads = {way: moments.select(rest, columns_of(way, replies=replies), folds - 1) for way in PREDICTORS}
-        yield order[fold::folds], heads
+        held = np.flatnonzero(moments.groups % folds == fold).tolist()
+        rest = np.flatnonzero(moments.groups % folds != fold).tolist()
+        if held and rest:
+            yield held, {way: moments.select(rest, columns_of(way, replies=replies), folds - 1) for way in PREDICTORS}
 
 
 def validate(moments: Moments, folds: int, seed: int, *, replies: bool) -> dict[str, Any]:
@@ -211,7 +217,7 @@ def validate(moments: Moments, folds: int, seed: int, *, replies: bool) -> dict[
     queries = moments.queries
     errors = {way: np.zeros(len(queries)) for way in PREDICTORS}
     labels: dict[str, Floats] = {way: np.full((len(queries), len(CHOSEN)), np.nan) for way in CHOOSERS}
-    for held, heads in learn_folds(moments, folds, seed, replies=replies):
+    for held, heads in learn_folds(moments, folds, replies=replies):
         for i in held:
             for way in PREDICTORS:
                 errors[way][i] = squared_error(heads[way], queries[i])
