@@ -6,7 +6,7 @@ For each of the six rated sets with references and each log: the overlap that `i
 without ratings (see `interloq.retrieve.log_overlap`), and the gain of extending in agreement with people. The gain is
 the Spearman correlation of BLEU-2 or BERTScore with 15 retrieved replies and the parrot, minus the correlation with the
 original reply alone. The logs are the whole pool of reference_pool.py, the logs of each set's own manner, and each log
-of 10,000 pairs or more alone. BERTScore takes long: `--bertscore` names the logs for which it is computed, besides the
+of 20,000 pairs or more alone. BERTScore takes long: `--bertscore` names the logs for which it is computed, besides the
 pool and the manner.
 
 Does the overlap predict the gain? Two questions with different answers:
@@ -33,7 +33,7 @@ from pathlib import Path
 import numpy as np
 from rated_sets import Floats, RatedSet, data_folder
 from reference_claims import context_numbers, resampled_spearman, spearman
-from reference_pool import MANNER, pairs_of, pool, pool_index, sets_with_one_reference
+from reference_pool import MANNER, pairs_by_log, pairs_of, pool, pool_index, sets_with_one_reference
 from relevance import ENCODER
 from results import Finding, add_measured_option, report_measured
 from vbleu_tables import best_matches, bleu_scores
@@ -49,7 +49,7 @@ from interloq.statistics.resampling import percentile_interval
 from interloq.terminal.console import number, number_with_interval, print_table
 
 K = 15
-FEWEST = 10_000  # pairs of a log that is measured alone
+FEWEST = 20_000  # pairs of a log that is measured alone
 WHOLE, OWN_MANNER = "whole pool", "own manner"
 BLEU, BERTSCORE = "BLEU-2", "BERTScore"
 MEASURES = ("utterance", "reply")
@@ -84,14 +84,12 @@ def measure_points(
     sets: Mapping[str, RatedSet], pairs: Path, with_bertscore: Sequence[str], resamples: int
 ) -> Iterator[Point]:
     """One point for each set and log, log by log."""
-    logs: dict[str, Sequence[str]] = {WHOLE: (), OWN_MANNER: ()}
-    logs |= {name: (name,) for name in large_logs(pairs)}
-    for log, names in logs.items():
+    logs: dict[str, Path | None] = {WHOLE: pairs, OWN_MANNER: None}
+    logs |= {name: path for name, path in pairs_by_log(pairs).items() if has_enough(path)}
+    for log, of_log in logs.items():
         print(log, file=sys.stderr)
         for seed, (title, own) in enumerate(sets.items()):
-            path = pairs
-            if log != WHOLE:
-                path = pairs_of(pairs, names or MANNER[title])
+            path = of_log or pairs_of(pairs, MANNER[title])
             metrics = [BLEU]
             if log in (WHOLE, OWN_MANNER) or log in with_bertscore:
                 metrics.append(BERTSCORE)
@@ -106,13 +104,9 @@ def measure_points(
             yield Point(title, log, len(index.store), overlap, gains, resampled)
 
 
-def large_logs(pairs: Path) -> list[str]:
-    """Logs of the pool with enough pairs, by name."""
-    counts: dict[str, int] = {}
-    for pair in read(pairs, kind="pairs"):
-        log = pair.id.partition("/")[0]
-        counts[log] = counts.get(log, 0) + 1
-    return sorted(log for log, number_of_pairs in counts.items() if number_of_pairs >= FEWEST)
+def has_enough(pairs: Path) -> bool:
+    """Whether a log has enough pairs to be measured alone."""
+    return sum(1 for _ in read(pairs, kind="pairs")) >= FEWEST
 
 
 def score(given: Mapping[str, Sequence[Sample]], metric: str, work: Path) -> dict[str, Floats]:
@@ -145,11 +139,13 @@ def order_of_logs(points: Sequence[Point], measure: str, metric: str) -> Finding
         spreads.append([spearman(overlap, column) for column in resampled.T])
         contexts += own[0].overlap.contexts
     logs = len({point.log for point in points if metric in point.gains})
+    value, ci = float(np.mean(values)), percentile_interval(np.mean(spreads, axis=0))
+    defined = bool(np.isfinite([value, *ci]).all())
     return Finding(
         item="000/73",
         way=f"when: overlap of {measure} orders logs by their gain in {metric}",
-        value=float(np.mean(values)),
-        ci=percentile_interval(np.mean(spreads, axis=0)),
+        value=value if defined else None,
+        ci=ci if defined else None,
         units=contexts,
         unit="contexts",
         data=f"mean of {len(values)} sets, {logs} logs each",

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 from rated_sets import RatedSet, rated_sets
@@ -61,16 +63,36 @@ def _pairs(log: TrainingLog) -> Iterator[Pair]:
             yield replace(pair, id=f"{name}/{pair.id}", utterance=clean(pair.utterance), response=clean(pair.response))
 
 
+def pairs_by_log(pairs: Path) -> dict[str, Path]:
+    """The pairs of each log of the pool, written once to folders of their own."""
+    found = {}
+    for log, of_log in groupby(read(pairs, kind="pairs"), key=_log_of):
+        found[log] = _place_of(pairs, [log])
+        if not found[log].exists():
+            found[log].parent.mkdir(parents=True, exist_ok=True)
+            write(found[log], of_log, kind="pairs")
+    return found
+
+
 def pairs_of(pairs: Path, logs: Sequence[str]) -> Path:
     """The pairs of some logs of the pool, written once to a folder of their own."""
-    path = pairs.parent / "logs_of" / "-".join(logs) / "pairs.jsonl"
+    path = _place_of(pairs, logs)
     if not path.exists():
-        chosen = (pair for pair in read(pairs, kind="pairs") if pair.id.partition("/")[0] in logs)
+        chosen = (pair for pair in read(pairs, kind="pairs") if _log_of(pair) in logs)
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path, chosen, kind="pairs")
     return path
 
 
+def _place_of(pairs: Path, logs: Sequence[str]) -> Path:
+    return pairs.parent / "logs_of" / "-".join(logs) / "pairs.jsonl"
+
+
+def _log_of(pair: Pair) -> str:
+    return pair.id.partition("/")[0]
+
+
+@cache  # to look whether a large file is already in its index takes as long as reading it
 def pool_index(pairs: Path, retriever: str = "bm25") -> Path:
     """An index of the pool, built once for each retriever."""
     folder = pairs.parent / (retriever if retriever.isalnum() else f"index-{fingerprint(retriever)}")
