@@ -88,6 +88,7 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = {
 BEST_ALONE, POOR_FLUENCY, PUNISHED = "002/40", "002/41", "002/30"  # rows of docs/papers.md
 OTHERS = ("specificity", "sensibleness", "overall")
 TWO_SIDED = ("specificity", "overall")
+DECIMALS = 12  # of means, so that equal means are tied regardless of rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,8 +306,8 @@ def system_agreement(systems: Sequence[str], human: Floats, scores: Floats, plac
     sizes = np.bincount(which[places])
     if not sizes.all():
         return float("nan")
-    human_means = np.bincount(which[places], human[places]) / sizes
-    score_means = np.bincount(which[places], scores[places]) / sizes
+    human_means = np.round(np.bincount(which[places], human[places]) / sizes, DECIMALS)
+    score_means = np.round(np.bincount(which[places], scores[places]) / sizes, DECIMALS)
     return float(spearman_rows(human_means[None], score_means[None])[0])
 
 

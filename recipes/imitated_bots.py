@@ -223,13 +223,15 @@ def score_all(
 
 
 def relevance(dialogues: Sequence[Dialogue]) -> dict[str, Floats]:
-    """Return the mean relevance of the target's utterances."""
+    """Return the mean relevance of the target's utterances; NaN if it never answered."""
     judged = list(samples(dialogues))
     scores = evaluate(METRIC, judged, n_bootstrap=0).by_sample
-    by_dialogue: dict[str, list[float]] = {}
+    by_dialogue: dict[str, list[float]] = {dialogue.id: [] for dialogue in dialogues}
     for sample in judged:
-        by_dialogue.setdefault(sample.dialogue, []).append(scores[sample.key])
-    return {RELEVANCE: np.array([np.nanmean(by_dialogue[dialogue.id]) for dialogue in dialogues])}
+        if not np.isnan(scores[sample.key]):
+            by_dialogue[sample.dialogue].append(scores[sample.key])
+    means = [float(np.mean(values)) if values else np.nan for values in by_dialogue.values()]
+    return {RELEVANCE: np.array(means)}
 
 
 def last_fed(model: str, cache: Path) -> Callable[[Sequence[Dialogue]], dict[str, Floats]]:

@@ -134,7 +134,7 @@ class Scores:
         """Return the same share in bipartite-play, with as many of the fixed partners."""
 
         def with_all_partners(weights: Floats) -> Floats:
-            return np.asarray(_mean_over_openings(self.bipartite, weights).mean(axis=1))
+            return _mean_over_partners(_mean_over_openings(self.bipartite, weights))
 
         return self._share_with_random(openings, with_all_partners, self.random_partners)
 
@@ -143,7 +143,7 @@ class Scores:
         shares = []
         for number, (before, after) in enumerate(self._halves_of(openings)):
             earlier = _leads(all_scores(before))[first, second]
-            later = _leads(random[number % DRAWS] @ after)[first, second]
+            later = _leads(_mean_over_openings(random[number % DRAWS], after))[first, second]
             shares.append(_share_turned(earlier, later))
         return float(np.mean(shares))
 
@@ -151,10 +151,10 @@ class Scores:
         """Return the share of known pairs that a choice of four targets puts in the wrong order, less bipartite's."""
         weights = _weights(openings, self.all_play_all.shape[2])
         means = _mean_over_openings(self.all_play_all, weights)
-        fixed = np.nanmean(_mean_over_openings(self.bipartite, weights), axis=1)
+        fixed = _mean_over_partners(_mean_over_openings(self.bipartite, weights))
         differences = []
         for better, worse in self.cast.known:
-            rest = [i for i in self.cast.fair if i not in (better, worse)]
+            rest = [i for i in range(len(self.cast.targets)) if i not in (better, worse)]
             wrong = []
             for chosen in combinations(rest, OTHERS):
                 lead = means[better, worse] - means[worse, better]
@@ -184,8 +184,7 @@ class Scores:
 
     def _fair_scores(self, weights: Floats) -> Floats:
         """Return the means of all bots over the fair set."""
-        means = _mean_over_openings(self.all_play_all, weights)[:, list(self.cast.fair)]
-        return np.asarray(np.nanmean(means, axis=1))
+        return _mean_over_partners(_mean_over_openings(self.all_play_all, weights)[:, list(self.cast.fair)])
 
     def _choices(self) -> tuple[Places, Places, Places]:
         """Return all pairs of bots of the fair set with each choice of other targets."""
@@ -213,8 +212,16 @@ def _weights(openings: Places, number: int) -> Floats:
 
 
 def _mean_over_openings(scores: Floats, weights: Floats) -> Floats:
-    """Return the weighted mean over openings [target, partner]; NaN where the two never talk."""
-    return np.asarray(scores @ (weights / weights.sum()))
+    """Return the weighted mean over the last axis where there are scores; NaN if there are none."""
+    has_score = ~np.isnan(scores)
+    sizes = has_score @ weights
+    sums = np.where(has_score, scores, 0.0) @ weights
+    return np.asarray(np.divide(sums, sizes, out=np.full(sums.shape, np.nan), where=sizes > 0))
+
+
+def _mean_over_partners(means: Floats) -> Floats:
+    """Return the mean of each target over the partners it talked with; NaN if there are none."""
+    return _mean_over_openings(means, np.ones(means.shape[1]))
 
 
 def _leads(scores: Floats) -> Floats:
@@ -239,9 +246,11 @@ def with_random_partners(scores: Floats, targets: Sequence[int], partners: Seque
     drawn = np.full((DRAWS, len(scores), openings), np.nan)
     for draw in range(DRAWS):
         for target in targets:
-            met = [partner for partner in partners if not np.isnan(scores[target, partner]).any()]
             for opening in range(openings):
-                drawn[draw, target, opening] = scores[target, rng.choice(met, number, replace=False), opening].mean()
+                met = [partner for partner in partners if not np.isnan(scores[target, partner, opening])]
+                chosen = rng.choice(met, min(number, len(met)), replace=False)
+                if met:
+                    drawn[draw, target, opening] = scores[target, chosen, opening].mean()
     return drawn
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import imitated_bots
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import schemes_people
 from fed_follow_ups import Floats
-from results import load_measured
+from results import interval_by_unit, load_measured
 
 from interloq import Dialogue, Turn
 from tests.recipes.test_spot_the_bot import write_dialogues
@@ -45,7 +46,7 @@ def _length(dialogues: Sequence[Dialogue]) -> Mapping[str, Floats]:
     values = []
     for dialogue in dialogues:
         own = [len(turn.text) for turn in dialogue.turns[dialogue.given :] if turn.speaker == dialogue.id.split("~")[0]]
-        values.append(float(np.mean(own)))
+        values.append(float(np.mean(own)) if own else np.nan)
     return {imitated_bots.RELEVANCE: np.array(values)}
 
 
@@ -70,6 +71,7 @@ def test_schemes_are_compared_over_the_same_openings(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(schemes_people, "relevance", _length)
+    monkeypatch.setattr(schemes_people, "interval_by_unit", partial(interval_by_unit, resamples=10))
     monkeypatch.setattr(schemes_people, "METRIC", "length")
     monkeypatch.setattr(schemes_people, "PARTNERS", 1)
     result = tmp_path / "schemes_people.json"
