@@ -37,7 +37,7 @@ REFERENCES = {
 }
 COMMANDS = (
     "new trial",
-    "train reliability trial/samples.jsonl --metric bleu_star --sizes 1,2 --hidden 64 --device cpu -o reliability",
+    "train reliability trial/samples.jsonl --metric bleu_star --sizes 1,2 --device cpu -o reliability",
     "serve add study.db trial/samples.jsonl --task references --name references --settings references.json",
 )
 PEOPLE, PAGES = 6, 12  # of each person

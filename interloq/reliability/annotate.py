@@ -24,8 +24,9 @@ from interloq.data.files.appended import Appended
 from interloq.data.records.jsonl import record_line
 from interloq.errors import InputError, short_repr
 from interloq.records import Reference
-from interloq.reliability.augment import LEAST, LIMIT, Request, SetPredictor
+from interloq.reliability.augment import LEAST, Request, SetPredictor
 from interloq.reliability.labels import NONE
+from interloq.reliability.reliability_options import LIMIT
 from interloq.signature import fingerprint
 
 Action = Literal["keep", "edit", "abandon", "choose", "next"]

@@ -17,9 +17,8 @@ from interloq.records import Sample
 from interloq.reliability.annotate import Session
 from interloq.reliability.augment import Request
 from interloq.reliability.candidates import find_candidates, open_finder
-from interloq.reliability.model import Reliability
 from interloq.reliability.own_candidates import Written
-from interloq.reliability.ready_fit import ReadyFit, load_predictor
+from interloq.reliability.ready_fit import ReadyFit, TrainedModel, load_predictor
 from interloq.reliability.reliability_options import AnnotateOptions, CandidateOptions
 from interloq.retrieve.extend import SearchTally
 from interloq.signature import Signature
@@ -92,7 +91,7 @@ def annotation(
 
 def find_queries(
     samples: Iterable[Sample],
-    model: Reliability | ReadyFit,
+    model: TrainedModel | ReadyFit,
     source: CandidateOptions,
     *,
     attempts: int,

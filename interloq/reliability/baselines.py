@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from interloq.errors import count
-from interloq.terminal.console import number
+from interloq.terminal.console import number, number_with_interval
 
 
 def describe_baselines(validation: Mapping[str, Any]) -> list[str]:
@@ -30,17 +30,15 @@ def describe_baselines(validation: Mapping[str, Any]) -> list[str]:
 
 
 def advise_adding_all(validation: Mapping[str, Any]) -> str:
-    """Return a sentence that says whether adding all references is expected to be as good as choosing; may be empty."""
-    if not validation or validation["all"] is None:
+    """Return whether choosing is expected to be better than adding all replies to a query; empty if that is unknown.
+
+    `against_all` has the difference between chosen references and all of them, by their number, over the same queries.
+    """
+    differences = validation.get("against_all")
+    if not differences:
         return ""
-    best = max(
-        ((value, way, size) for way, values in validation["chosen"].items() for size, value in values.items()),
-        default=None,
-    )
-    if best is None:
-        return ""
-    value, way, size = best
-    figures = f"{number(validation['all'])} with all, {number(value)} with {size} chosen by {way}"
-    if validation["all"] >= value:
-        return f"adding all replies to a query is expected to be at least as good as choosing (--add-all): {figures}"
-    return f"choosing is expected to be better than adding all replies to a query: {figures}"
+    size, found = max(differences.items(), key=lambda item: float(item[1]["value"]))
+    figures = f"{size} chosen − all: {number_with_interval(found['value'], (found['low'], found['high']))}"
+    if found["low"] > 0:
+        return f"choosing is expected to be better than adding all replies to a query ({figures})"
+    return f"adding all replies to a query is expected to be as good as choosing: --add-all ({figures})"

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training of REAM#'s network: score all replies against all references, label sets, encode pairs, train.
 
-Scoring and encoding are done once; the results are in `<folder>/work` until the network is trained.
+Scoring and encoding are done once; the results are in `<folder>/work` until the network is trained. A pooled model is
+fitted to the same samples: a baseline, and what is used if the network loses to a naive prediction on its dev queries.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +19,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.errors import count
+from interloq.data.files.opening import read_json
+from interloq.errors import InputError, count
 from interloq.learn.cross_encoder_job import CrossEncoderJob
 from interloq.learn.job import Curve, Run
 from interloq.learn.settings import Training
@@ -26,14 +29,17 @@ from interloq.records import Sample
 from interloq.registry import create, spec
 from interloq.reliability.features import frozen_reader, pair_reader, read_features, write_features
 from interloq.reliability.labelled_sets import WORSE, Ints, LabelledSets, format_reasons, make_sets, set_pairs
-from interloq.reliability.labels import RatedQuery, check_reduction, group_queries, score_replies
+from interloq.reliability.labels import QueryScores, RatedQuery, check_reduction, group_queries, score_replies
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
+from interloq.reliability.pooled_settings import PooledSettings
 from interloq.reliability.settings import ReliabilitySettings, Sources
 from interloq.reliability.task import ReliabilityTask, dev_scores
 from interloq.retrieve.training_log import TrainingLog
 from interloq.signature import LIBRARIES, VERSION, signature
 
 KIND = "reliability"
+INSTEAD = "instead"  # folder in a network's: the pooled model that is used if the network loses on dev
+POOLED_FACTS = "pooled.json"
 USELESS = (
     "the network predicts labels no better than the mean label of each size; use more queries or replies per query, "
     "or another encoder"
@@ -71,13 +77,28 @@ class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
         if not LabelledSets.written(run.work):
             with run.progress("scoring replies", sum(len(query.replies) for query in self.queries)) as step:
                 scored = score_replies(self.queries, self.metric, step=step)
-            make_sets(scored, self.settings).save(run.work)
+            sets = make_sets(scored, self.settings)
+            self._fit_pooled(scored, run)
+            sets.save(run.work)
         sets = LabelledSets.load(run.work)
         run.report(summarise_sets(sets.facts))
         if not self.settings.fine_tune:
             reader = frozen_reader(self.start, self.settings.reading, device=run.device)
             with run.progress("encoding references", len(sets.pairs)) as step:
                 write_features(reader, set_pairs(sets, self.queries), run.work, step)
+
+    def _fit_pooled(self, scored: Sequence[QueryScores], run: Run) -> None:
+        """Fit a pooled model to the same samples; too few queries for it are enough for a network."""
+        from interloq.reliability.pooled import Pooled  # imports this module
+
+        encoder = str(self.start.files)
+        settings = PooledSettings(aspect=self.settings.aspect, encoder=encoder, seed=self.settings.seed)
+        try:
+            pooled = Pooled.train(self.queries, self.metric, settings, scored=scored, progress=run.progress)
+        except InputError as error:
+            run.report(f"no baselines: {error.what}")
+        else:
+            pooled.save(run.work / INSTEAD)
 
     def task(self, run: Run) -> ReliabilityTask:
         settings, sets = self.settings, LabelledSets.load(run.work)
@@ -106,8 +127,8 @@ class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
 
         return ReliabilityTask(TunedReliabilityNetwork(network, encoder), sets, take, self.settings)
 
-    def facts(self, task: ReliabilityTask, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
-        settings = self.settings
+    def facts(self, task: ReliabilityTask, run: Run, curve: Curve) -> dict[str, Any]:
+        settings, pooled = self.settings, run.work / INSTEAD / POOLED_FACTS
         parts = {"metric": metric_id(self.metric), "encoder": self.start.fingerprint}
         return self.base_facts(curve, **parts) | {
             "metric": {"spec": spec(self.metric), "id": metric_id(self.metric)},
@@ -122,11 +143,14 @@ class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
             },
             "examples": dict(task.sets.facts),
             "dev": dev_facts(task),
+            "baselines": read_json(pooled)["validation"] if pooled.exists() else {},
         }
 
     def save_extras(self, folder: Path, run: Run) -> None:
         if self.settings.fine_tune:
             super().save_extras(folder, run)
+        if (run.work / INSTEAD).exists():
+            shutil.copytree(run.work / INSTEAD, folder / INSTEAD, dirs_exist_ok=True)
 
     def verdict(self, facts: dict[str, Any]) -> str:
         return warning(facts["dev"])
@@ -140,7 +164,7 @@ def warning(dev: Mapping[str, float]) -> str:
 
 
 def from_log(log: TrainingLog, sources: Sources, settings: ReliabilitySettings, training: Training) -> ReliabilityJob:
-    """Return the job of `interloq train reliability`."""
+    """Return the job of `interloq train reliability --model network`."""
     metric = create(sources.metric, kind="metric")
     check_reduction(metric)  # refuses other metrics before anything is read
     return ReliabilityJob(

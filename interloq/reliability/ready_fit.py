@@ -16,12 +16,17 @@ from typing import Any
 import numpy as np
 
 from interloq.learn.ready import READY
+from interloq.reliability.job import INSTEAD
 from interloq.reliability.labels import NONE
 from interloq.reliability.model import Prediction, Reliability, saved_signature
+from interloq.reliability.pooled import Pooled
 from interloq.reliability.reliability_options import LIMIT
 from interloq.scorers.relevance.model import RelevanceScorer
 
-INSTEAD = "instead"  # folder inside a network's: the pooled model that is used if the network is no good
+LOST = (
+    "the network predicts labels no better than their mean or the mean of each size (squared error on dev {mse:.4f}, "
+    "{mse_of_mean:.4f} and {mse_of_size:.4f}), so the pooled model that was fitted with it is used"
+)
 WARNING = (
     "this is not a prediction of reliability: it says how well the references fit, by the relevance scorer that comes "
     "with the package, which knows only English"
@@ -62,31 +67,26 @@ class ReadyFit:
         return Prediction(np.where(is_member.any(axis=1), np.clip(total, -1, 1), np.nan), unknown, unknown)
 
 
-def load_trained(model: str | Path, encoder: str | None = None, device: str = "auto") -> Any:
+TrainedModel = Reliability | Pooled
+
+
+def load_trained(model: str | Path, encoder: str | None = None, device: str = "auto") -> TrainedModel:
     """Load what `interloq train reliability` trained: a pooled model, or a network.
 
     A network that loses to a naive prediction on its dev queries is replaced by the pooled model stored with it.
     """
     folder = Path(model)
-    if is_pooled(folder):
-        return _load_pooled(folder, encoder, device)
+    if Pooled.is_saved(folder):
+        return Pooled.load(folder, encoder=encoder, device=device)
     network = Reliability.load(folder, encoder=encoder, device=device)
-    if network.warning() and is_pooled(folder / INSTEAD):
-        return _load_pooled(folder / INSTEAD, None, device)
-    return network
+    if not network.warning() or not Pooled.is_saved(folder / INSTEAD):
+        return network
+    pooled = Pooled.load(folder / INSTEAD, encoder=encoder, device=device)
+    pooled.facts["network"] = {"reason": LOST.format(**network.facts["dev"])}
+    return pooled
 
 
-def is_pooled(folder: Path) -> bool:
-    return (folder / "pooled.json").is_file()
-
-
-def _load_pooled(folder: Path, encoder: str | None, device: str) -> Any:
-    from interloq.reliability.pooled import Pooled
-
-    return Pooled.load(folder, encoder=encoder, device=device)
-
-
-def load_predictor(model: str | Path, encoder: str | None = None, device: str = "auto") -> Any:
+def load_predictor(model: str | Path, encoder: str | None = None, device: str = "auto") -> TrainedModel | ReadyFit:
     """Load a trained model from its folder, or for `ready` the fit of references."""
     if str(model) == READY:
         return ReadyFit(RelevanceScorer.load(READY, device=device))
@@ -96,6 +96,6 @@ def load_predictor(model: str | Path, encoder: str | None = None, device: str = 
 def predictor_signature(model: str | Path, encoder: str | None = None) -> str:
     """Return the signature of what `load_predictor` loads; a network alone is not loaded for that."""
     folder = Path(model)
-    if str(model) == READY or is_pooled(folder) or is_pooled(folder / INSTEAD):
+    if str(model) == READY or Pooled.is_saved(folder) or Pooled.is_saved(folder / INSTEAD):
         return load_predictor(model, encoder, "cpu").signature()
     return saved_signature(folder, encoder=encoder)

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -23,8 +24,10 @@ from interloq.records import Sample, Score
 from interloq.reliability.augment import Augmented, AugmentRecord, CandidateTrial, Request, augment, augment_record
 from interloq.reliability.baselines import advise_adding_all
 from interloq.reliability.candidates import find_candidates, open_finder
+from interloq.reliability.labels import FEWEST_REPLIES
 from interloq.reliability.model import Effects, why_undefined
-from interloq.reliability.ready_fit import load_trained
+from interloq.reliability.pooled import Pooled
+from interloq.reliability.ready_fit import TrainedModel, load_trained
 from interloq.reliability.reliability_options import AugmentOptions, CandidateOptions, PredictOptions
 from interloq.reliability.weak_references import (
     Rise,
@@ -35,8 +38,9 @@ from interloq.reliability.weak_references import (
     summarise_predictions,
 )
 from interloq.retrieve.extend import SearchTally
-from interloq.signature import LIBRARIES, Signature
+from interloq.signature import LIBRARIES, Signature, fingerprint
 
+Turns = tuple[str, ...]
 BATCH = 1_024  # samples whose references are predicted together
 
 
@@ -76,14 +80,17 @@ def predict_file(
     signed = {"model": loaded.signature(), "minimum": f"{minimum:g}", "seed": options.seed, "samples": fingerprint}
     counts = summarise_predictions(scores)
     facts = {"metric": name, "signature": Signature.of("reliability", signed), "reliability": counts}
+    about = _describe_model(loaded)
     if output:
-        write(output, scores, kind="scores", **facts)
-    return scores, facts | _describe_model(loaded)
+        write(output, scores, kind="scores", **facts, warning=about["warning"], uses=about["uses"])
+    return scores, facts | about
 
 
-def _describe_model(model: Any) -> dict[str, Any]:
-    """Return what a user must know about the model: a warning, and what it was compared with."""
-    return {"warning": model.warning(), "baselines": getattr(model, "facts", {}).get("validation", {})}
+def _describe_model(model: TrainedModel, *, replies: bool = False) -> dict[str, Any]:
+    """Return what a user must know about the model: a warning, what it was compared with, and what is used."""
+    facts, name = model.facts, "_with_replies" if replies else ""
+    baselines = facts.get("baselines") or facts.get(f"validation{name}", {})
+    return {"warning": model.warning(), "baselines": baselines, "uses": facts.get("uses", {})}
 
 
 def _score(sample: Sample, effects: Effects, name: str, minimum: float, known_rises: Sequence[Rise]) -> Score:
@@ -134,11 +141,19 @@ def augment_file(
     keep_all = options.add_all or source.origin == "query"  # real replies to the query are its own references
     finder, finder_signature = open_finder(source, reading.on_reject)
     before = {} if str(samples) == "-" else header(samples)
-    chosen = {"model": loaded.signature(), "limit": options.most or "none", "seed": options.seed}
-    signed = finder_signature.with_parts(chosen | ({"keep": "all"} if keep_all else {}))
+    chosen: dict[str, object] = {"model": loaded.signature(), "limit": options.most or "none", "seed": options.seed}
+    if keep_all:
+        chosen["keep"] = "all"
+    replies: dict[Turns, list[str]] = {}
+    if isinstance(loaded, Pooled) and str(samples) != "-":  # which can be read only once
+        replies = _collect_replies(samples, reading)
+        chosen["replies"] = fingerprint(*chain.from_iterable((*turns, *texts) for turns, texts in replies.items()))
+    signed = finder_signature.with_parts(chosen)
     facts: dict[str, Any] = {"signature": replace(signed, name="augment"), "metric": loaded.metric}
+    about = _describe_model(loaded, replies=bool(replies))
+    facts |= {"warning": about["warning"], "uses": about["uses"]}
     tally, counts = SearchTally(), _AddedCounts()
-    choose = _make_choice(loaded, options, keep_all=keep_all)
+    choose = _make_choice(loaded, options, replies, keep_all=keep_all)
 
     def head() -> dict[str, Any]:
         facts["counts"] = counts.facts() | {"dropped": tally.facts()["dropped"]}
@@ -161,19 +176,34 @@ def augment_file(
         if trial_file:
             trial_file.write(header_line("trials", {"signature": facts["signature"]}))
         write_then_head(output, augment_samples(), head, kind="samples")
-    about = _describe_model(loaded)
     about |= {"resumed": record.resumed, "keep_all": keep_all, "advice": advise_adding_all(about["baselines"])}
     return facts | about
 
 
+def _collect_replies(samples: str | Path, reading: ReadOptions) -> dict[Turns, list[str]]:
+    """Return the replies to each context, whose scores a pooled model compares; bad lines are reported later."""
+    replies: dict[Turns, list[str]] = {}
+    for sample in replace(reading, on_reject=lambda _: None).read(samples):
+        replies.setdefault(tuple(turn.text for turn in sample.context), []).append(sample.response)
+    return replies
+
+
 def _make_choice(
-    model: Any, options: AugmentOptions, *, keep_all: bool
+    model: TrainedModel, options: AugmentOptions, replies: Mapping[Turns, Sequence[str]], *, keep_all: bool
 ) -> Callable[[Sequence[Request]], list[Augmented]]:
     """Return a function that adds candidates to queries as the model does."""
-    if hasattr(model, "choose"):
-        return lambda requests: model.choose(requests, limit=options.most)
+    if isinstance(model, Pooled):
+        pooled = model
+        return lambda requests: pooled.choose(
+            requests, limit=options.most, replies=[_enough(replies.get(request.turns, ())) for request in requests]
+        )
     projected, seed = model.make_projected(), options.seed
     return lambda requests: augment(projected, requests, limit=options.most, seed=seed, keep_all=keep_all)
+
+
+def _enough(replies: Sequence[str]) -> Sequence[str]:
+    """Return the replies, or none if there are too few to compare their scores."""
+    return replies if len(replies) >= FEWEST_REPLIES else ()
 
 
 @contextmanager

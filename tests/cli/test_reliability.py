@@ -68,7 +68,8 @@ def test_queries_in_japanese_and_chinese(folder: Path, capsys: Captured, languag
     assert main(["train", "encoder", "pairs.jsonl", "-o", "encoder", *small, *quick]) == 0
     sizes = ["--sizes", "1,2,3", "--hidden", "8", "--ensemble", "2", "--context", "32", "--reply", "24"]
     metric = ["--metric", f"bleu_star(tokenizer={tokenizer!r})", "--encoder", "encoder"]
-    assert main(["train", "reliability", samples, "-o", "reliability", *metric, *sizes, *quick]) == 0
+    network = ["--model", "network", *metric, *sizes, *quick]
+    assert main(["train", "reliability", samples, "-o", "reliability", *network]) == 0
     assert main(["reliability", "predict", samples, "--model", "reliability", "-o", "predicted.jsonl", "--quiet"]) == 0
     labelled = json.loads(Path("reliability/model.json").read_text())["examples"]
     assert (sum(labelled["queries"].values()), labelled["skipped_queries"], labelled["undefined_sets"]) == (8, {}, {})

@@ -207,8 +207,8 @@ SCORES = "score samples.jsonl -m chrf -m distinct -o scores.jsonl --bootstrap 0 
 INDEX = "index build pairs.jsonl -o index --segment 37 --quiet --retriever"
 DENSE = "\"dense(encoder='fake32')\" --exact-up-to 150"
 RELIABILITY = (
-    "train reliability rated.jsonl --metric bleu_star --encoder encoder --context 24 --reply 12 --sizes 2,3 "
-    "--hidden 16 --epochs 2"
+    "train reliability rated.jsonl --model network --metric bleu_star --encoder encoder --context 24 --reply 12 "
+    "--sizes 2,3 --hidden 16 --epochs 2"
 )
 PLAY = "play run --scheme self-play --target a=eliza --target b=echo --repeats 4 -o talks.jsonl --quiet"
 STUDY = ("serve add study.db samples.jsonl --task rate --alone --name replies", "serve invite study.db replies -n 3000")

@@ -32,6 +32,7 @@ class MadePredictor:
 
     def __init__(self) -> None:
         self.calls: list[int] = []
+        self.facts: dict[str, Any] = {}
 
     def warning(self) -> str:
         return "made up"

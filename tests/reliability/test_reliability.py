@@ -20,7 +20,7 @@ from interloq.reliability.curve import curve
 from interloq.reliability.curve_file import curve_file, read_curves
 from interloq.reliability.labels import group_queries
 from interloq.reliability.reliability_options import AnnotateOptions, CandidateOptions, CurveOptions
-from interloq.reliability.settings import TRAINABLE, ReliabilitySettings
+from interloq.reliability.settings import NETWORK, TRAINABLE, ReliabilitySettings
 from tests.reliability.made_predictor import MadePredictor, use
 from tests.reliability.made_queries import rated_samples
 
@@ -122,7 +122,10 @@ def test_bad_settings_are_refused(settings: dict[str, Any], says: str) -> None:
 def test_defaults_are_those_of_the_paper_where_it_gives_them() -> None:
     settings = ReliabilitySettings()
     assert (settings.set_sizes, settings.per_size, settings.hidden, settings.batch) == ((3, 5, 7, 10), 25, 768, 128)
-    assert TRAINABLE.settings[2].learning_rate == 5e-4
+    assert NETWORK.settings[2].learning_rate == 5e-4
+    assert TRAINABLE.instead == ("model", NETWORK)
+    assert TRAINABLE.instead_flag == "--model network"
+    assert NETWORK.instead_flag == "--fine-tune"
 
 
 def test_the_settings_import_nothing_heavy() -> None:
@@ -133,6 +136,6 @@ def test_the_settings_import_nothing_heavy() -> None:
 
 def test_the_result_is_one_line() -> None:
     dev = {"mse": 0.1, "mse_of_mean": 0.3, "mse_of_size": 0.2, "wins": {"without": 0.6, "added": 0.75}}
-    line = TRAINABLE.result({"best": {"dev_loss": 0.5, "epoch": 2}, "dev": dev}, [])
+    line = NETWORK.result({"best": {"dev_loss": 0.5, "epoch": 2}, "dev": dev}, [])
     for figure in ("0.5000 after epoch 2", "on dev 0.1000", "mean label 0.3000", "each size 0.2000", "60.0%", "75.0%"):
         assert figure in line

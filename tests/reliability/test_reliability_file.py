@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -181,6 +182,7 @@ def test_means_before_and_after_are_of_the_same_samples(made: MadePredictor) -> 
 def test_a_trained_network_raises_its_own_prediction(folder: Path) -> None:
     write("pairs.jsonl", PAIRS, kind="pairs")
     model = small_model(folder)
+    shutil.rmtree(model / "instead")  # which would be used, because the network loses on its dev queries
     given = [Sample("s", ["do you like milk ?"], "yes", [Reference("we so")])]
     facts = augment_file(saved(given), "out.jsonl", LOG, AugmentOptions(model=model, device="cpu"))
     (score,), _ = predict_file("out.jsonl", None, PredictOptions(model=model, device="cpu"))

@@ -162,7 +162,7 @@ def add_job_options(parser: argparse.ArgumentParser, job: Trainable) -> None:
 def _format_defaults(job: Trainable, name: str) -> str:
     """Return the default as the help shows it: ` 15`, or ` 15, with --encoder 3`, or ` 3, only with --encoder`."""
     default = format_default(_default(job, name))
-    if job.instead is None:
+    if job.instead is None or name == job.instead[0]:
         return default
     flag, default_instead = job.instead_flag, _format_defaults(job.instead[1], name)
     if default_instead in ("", default):
