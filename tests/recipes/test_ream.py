@@ -226,7 +226,7 @@ def test_dstc7_has_no_human_and_no_copies(data: Path) -> None:
 
 def test_unknown_part_and_missing_data(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ream.main(["--data", str(tmp_path), "--only", "tables"]) == 2
-    assert "'tables', which is not a part" in capsys.readouterr().err
+    assert "--only names 'tables'" in capsys.readouterr().err
     assert ream.main(["--data", str(tmp_path), "--work", str(tmp_path), "--only", "labels"]) == 2
 
 
