@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rated_sets import plusplus_files
+from rated_sets import Floats, plusplus_files
 from reference_pool import with_scarce
 from retrieval import clean, cleaned
 
@@ -134,7 +134,11 @@ def dstc7_queries(data: Path) -> list[RatedQuery]:
     path = data / "dstc7_part.jsonl.xz"
     if not path.exists():
         raise InputError(f"no {path.name} in {str(data)!r}", hint="put it there, or name another --data")
-    queries = []
+    return [query for query, _ in read_dstc7(path)]
+
+
+def read_dstc7(path: Path) -> Iterator[tuple[RatedQuery, Floats]]:
+    """Yield queries with all systems but `Human`, and the rating of each reply by each of its judges."""
     seen = Counter[str]()
     for _, line in lines(path):
         query = json.loads(line)
@@ -142,12 +146,12 @@ def dstc7_queries(data: Path) -> list[RatedQuery]:
         for reply in query["replies"]:
             if reply["system"] != "Human" and reply["response"].strip():
                 replies.append(reply["response"])
-                ratings.append(float(np.mean([answer for _, *answers in reply["ratings"] for answer in answers])))
+                ratings.append([float(np.mean(answers)) for _, *answers in reply["ratings"]])
         topic = query["grounding"]
         turns = (topic + " " * seen[topic],)  # several queries are about one text, and would be joined
         seen[topic] += 1
-        queries.append(RatedQuery(turns, tuple(replies), np.array(ratings), distinct_texts(query["references"])))
-    return queries
+        means = np.array([np.mean(judges) for judges in ratings])
+        yield RatedQuery(turns, tuple(replies), means, distinct_texts(query["references"])), np.array(ratings)
 
 
 def drop_copies(query: RatedQuery) -> RatedQuery:

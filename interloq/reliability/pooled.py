@@ -298,4 +298,5 @@ _NAMES = {
     "longest": "length",
     "nearest-references": "their similarity to the other references",
     "nearest-query": "their similarity to the query",
+    "agreement": "how well scores agree with the similarity of replies to all references",
 }

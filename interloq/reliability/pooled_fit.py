@@ -30,6 +30,7 @@ from interloq.reliability.rules import (
     AGREEMENT,
     FEATURES,
     RANDOM,
+    REPLY_RULES,
     RULES,
     TEXT,
     Floats,
@@ -41,7 +42,6 @@ from interloq.reliability.rules import (
 from interloq.statistics.resampling import bootstrap_counts, percentile_interval
 
 POOLED, MEAN, SIZE = "pooled", "mean", "size"
-PREDICTORS, CHOOSERS = (POOLED, MEAN, SIZE, *RULES), (POOLED, *RULES, RANDOM)
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # λ
 CHOSEN = (1, 3, 5)  # sizes at which choices are compared
 DRAWS, RESAMPLES = 20, 1000
@@ -84,11 +84,17 @@ class Labelled:
         return compute_labels(self.scored, np.asarray(sets, dtype=np.int32))
 
 
+def list_ways(*, replies: bool) -> tuple[list[str], list[str]]:
+    """Return the ways of predicting and of choosing that are compared, the model first."""
+    rules = list(REPLY_RULES if replies else RULES)
+    return [POOLED, MEAN, SIZE, *rules], [POOLED, *rules, RANDOM]
+
+
 def columns_of(way: str, *, replies: bool) -> list[int]:
     """Return the features that a way of predicting uses: the model all of them, the others one or none."""
     if way == POOLED:
         return [i for i, name in enumerate(FEATURES) if replies or name not in AGREEMENT]
-    return [] if way == MEAN else [FEATURES.index(RULES.get(way, way))]
+    return [] if way == MEAN else [FEATURES.index(REPLY_RULES.get(way, way))]
 
 
 class Moments:
@@ -209,19 +215,20 @@ def learn_folds(moments: Moments, folds: int, *, replies: bool) -> Iterator[tupl
         held = np.flatnonzero(moments.groups % folds == fold).tolist()
         rest = np.flatnonzero(moments.groups % folds != fold).tolist()
         if held and rest:
-            yield held, {way: moments.select(rest, columns_of(way, replies=replies), folds - 1) for way in PREDICTORS}
+            ways, _ = list_ways(replies=replies)
+            yield held, {way: moments.select(rest, columns_of(way, replies=replies), folds - 1) for way in ways}
 
 
 def validate(moments: Moments, folds: int, seed: int, *, replies: bool) -> dict[str, Any]:
     """Compare the model with naive predictions and rules on held-out queries; every query weighs the same."""
-    queries = moments.queries
-    errors = {way: np.zeros(len(queries)) for way in PREDICTORS}
-    labels: dict[str, Floats] = {way: np.full((len(queries), len(CHOSEN)), np.nan) for way in CHOOSERS}
+    queries, (predictors, choosers) = moments.queries, list_ways(replies=replies)
+    errors = {way: np.zeros(len(queries)) for way in predictors}
+    labels: dict[str, Floats] = {way: np.full((len(queries), len(CHOSEN)), np.nan) for way in choosers}
     for held, heads in learn_folds(moments, folds, replies=replies):
         for i in held:
-            for way in PREDICTORS:
+            for way in predictors:
                 errors[way][i] = squared_error(heads[way], queries[i])
-            for way in CHOOSERS:
+            for way in choosers:
                 labels[way][i] = label_choices(way, heads[POOLED], queries[i], seed)
     return summarise(errors, labels, np.array([query.complete for query in queries]), seed)
 
@@ -254,7 +261,8 @@ def summarise(
         every = float(complete[known].mean())
         for way, values in labels.items():
             means[way][str(size)] = float(values[known, column].mean())
-        best = max(RULES, key=lambda rule: means[rule][str(size)])
+        rules = [way for way in labels if way in REPLY_RULES]
+        best = max(rules, key=lambda rule: means[rule][str(size)])
         difference = labels[POOLED][known, column] - labels[best][known, column]
         drawn = [counts @ difference / len(difference) for counts in bootstrap_counts(len(difference), RESAMPLES, seed)]
         low, high = percentile_interval(np.concatenate(drawn))

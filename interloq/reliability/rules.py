@@ -28,6 +28,7 @@ AGREEMENT = ("agreement with mean", "agreement with best", "agreement with cosin
 FEATURES = (*SET, *(f"pool {name}" for name in (*MEMBERS, "size")), *AGREEMENT)
 RANDOM = "random"
 RULES = {"longest": "length", "nearest-references": "others", "nearest-query": "query"}  # and their feature
+REPLY_RULES = RULES | {"agreement": "agreement with cosine"}  # with replies
 NUMBERS = 2**22  # in memory at a time
 
 
@@ -98,5 +99,6 @@ def order_by_rule(rule: str, pool: Pool, seed: int = 0) -> list[int]:
     if rule == RANDOM:
         order = np.random.default_rng(seed).permutation(len(pool))
     else:
-        order = np.argsort(-pool.members[:, MEMBERS.index(RULES[rule])], kind="stable")
+        singles = pool.describe(np.arange(len(pool))[:, None])
+        order = np.argsort(-singles[:, FEATURES.index(REPLY_RULES[rule])], kind="stable")
     return [int(place) for place in order]
