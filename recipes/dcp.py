@@ -13,7 +13,7 @@ Table 5 (`human_system.py`): correlation with the interlocutors' own ratings, fo
 baselines, which `--tables` does too if they are missing. With `--adapt EPOCHS`, the baselines' networks are first
 pretrained further on each log, as in the paper; give it with `--baselines` and with `--tables`. Intervals are from
 resamples of dialogues; models are trained with each seed, and figures are means over seeds. `--statistics` prints Table
-3 of prepared logs, and needs no network. The exit code is 0, or 2 if data or predictions are missing.
+3 alone, and needs no network. The exit code is 0, or 2 if data or predictions are missing.
 
 What decides **003/50** (the task beats metrics without references) and **003/51** (personal models beat the private
 majority) is accuracy on BYU chit-chat, the only log here with valid ends and users with 30 conversations, as in the
@@ -300,9 +300,13 @@ def table_3(folder: Path, names: Sequence[str]) -> PublishedTable:
 
 
 def statistics(args: argparse.Namespace) -> None:
-    """Print Table 3 for the prepared logs."""
+    """Print Table 3; logs that are not prepared yet are prepared first."""
     names = [name for name in args.only if name in CONTINUITY]
-    table = table_3(Path(args.out) / DATA, names)
+    folder = Path(args.out) / DATA
+    for name in names:
+        if not (folder / name / FACTS).exists():
+            prepare_continuity(name, data_folder(args.data), folder)
+    table = table_3(folder, names)
     lines = []
     for name, cells in table.rows.items():
         lines.append([name, *(f"{cell.ours:,.1f} ({cell.published:,.1f})" for cell in cells)])
@@ -404,7 +408,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--all-training", action="store_true", help="train on every reply, with balanced losses: use another --out"
     )
     parser.add_argument("--baselines", action="store_true", help="only score the baselines")
-    parser.add_argument("--statistics", action="store_true", help="only print Table 3, from prepared samples")
+    parser.add_argument("--statistics", action="store_true", help="only print Table 3; needs no network")
     args = parser.parse_args(argv)
     if args.statistics:
         return exit_code("dcp", lambda: statistics(args))

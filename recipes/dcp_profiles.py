@@ -5,7 +5,7 @@
 The person in each dialogue had been given a short profile to play, talked with a bot as long as they liked, and rated
 it from 1 to 5 (`eval_score`). So the ends are natural, but a profile is a role that was drawn at random, not the
 person's own text as on X: it can help by what it says, and not by telling who the person is. No person is identified,
-so there is no row with a user token. Dialogues without a profile are left out; of the others, --dialogues are drawn.
+so there is no row with a user token. Dialogues without a profile are left out.
 
 The encoder is frozen (`frozen_heads.py` says how that differs from the paper). `DCP + profile` reads, beside what `DCP`
 reads, the mean vector of the profile's sentences, and how near the reply and the turn before it are to them. `DCP +
@@ -227,17 +227,14 @@ def rating_findings(
     def r(predicted: Floats, places: Ints) -> float:
         return float(np.corrcoef(predicted[places], ratings[places])[0, 1])
 
-    statistics: list[tuple[str, Callable[[Ints], float]]] = [
-        ("own rating of the dialogue: r with above r without the profile", lambda p: r(with_profile, p) - r(plain, p)),
-        ("own rating of the dialogue: r without the profile above 0", lambda p: r(plain, p)),
-    ]
-    findings = []
-    for way, statistic in statistics:
-        value, ci, n = interval_by_unit(np.arange(len(rated)), statistic, resamples=resamples)
-        findings.append(
-            Finding(item=ITEM, way=way, value=value, ci=ci, units=n, unit="dialogues", data=DATA_NAME, note=NOTE)
-        )
-    return findings
+    def gain(places: Ints) -> float:
+        return r(with_profile, places) - r(plain, places)
+
+    print_line(f"r with the own rating: {r(plain, np.arange(len(rated))):.3f} without the profile")
+    value, ci, n = interval_by_unit(np.arange(len(rated)), gain, resamples=resamples)
+    way = "own rating of the dialogue: r with above r without the profile"
+    finding = Finding(item=ITEM, way=way, value=value, ci=ci, units=n, unit="dialogues", data=DATA_NAME, note=NOTE)
+    return [finding]
 
 
 def run(args: argparse.Namespace, started: float) -> None:
@@ -245,9 +242,7 @@ def run(args: argparse.Namespace, started: float) -> None:
     torch.set_num_threads(args.threads)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
-    everything = read_played(data_folder(args.data))
-    drawn = np.random.default_rng(0).permutation(len(everything))[: args.dialogues]
-    played = [everything[i] for i in np.sort(drawn).tolist()]
+    played = read_played(data_folder(args.data))
     texts = [turn.text for one in played for turn in one.dialogue.turns]
     samples = [Sample("", one.dialogue.turns, sentence) for one in played for sentence in one.profile]
     encoded = encode_texts([*texts, *texts_of(samples)], out / "vectors.sqlite", args.encoder)
@@ -265,7 +260,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", metavar="FOLDER", help="published sets and logs (default: $INTERLOQ_DATA)")
     parser.add_argument("--out", required=True, metavar="FOLDER", help="vectors, kept between runs")
     parser.add_argument("--encoder", default=ENCODER, metavar="FOLDER", help=f"frozen encoder ({ENCODER})")
-    parser.add_argument("--dialogues", type=int, default=1000, metavar="N", help="dialogues to draw (1000)")
     parser.add_argument("--rate", type=float, default=3e-4, metavar="X", help="learning rate of all heads (3e-4)")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of PyTorch (1)")

@@ -135,8 +135,6 @@ def make_findings(found: Mapping[str, Mapping[str, Figure]], users: Mapping[str,
         own.above(item, r, f"{known}, aware", f"{known}, unaware"),
         own.above(item, r, f"{known}, aware", f"{known}, user mean"),
         own.finding(item, f"{known}, aware: r within clients above 0", within),
-        others.finding(item, f"{new}, unaware: r above 0", r.get(f"{new}, unaware")),
-        others.above(item, r, f"{new}, unaware", f"{new}, number of turns"),
         others.above(item, r, f"{new}, aware", f"{new}, unaware"),
     ]
 

@@ -30,13 +30,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from frozen_heads import ENCODER, Floats, Ints, Reduction, TurnVectors, encode_texts, features, texts_of
+from hazumi import USELESS
 from interlocutor_arms import exit_code
 from interlocutor_figures import Basis, Figure, cell, numbered, plain_finding, user_parts
 from rated_sets import RatedSet, data_folder, rated_sets
@@ -284,25 +285,19 @@ class Predictions:
 
 
 def make_findings(
-    known: Mapping[str, Mapping[str, Figure]],
-    new: Mapping[str, Mapping[str, Figure]],
-    systems: Mapping[str, Figure],
-    workers: int,
+    known: Mapping[str, Mapping[str, Figure]], new: Mapping[str, Mapping[str, Figure]], workers: int
 ) -> list[Finding]:
     """Return what knowing the person adds, and what outsiders' ratings are worth."""
     basis = Basis(DATA_NAME, workers, "people", "whole conversations; frozen encoder, ridge regression")
     r = {title: parts["overall"] for title, parts in known.items()}
     of_new = {title: parts["overall"] for title, parts in new.items()}
-    aware_gain = PUBLISHED[AWARE] - PUBLISHED[OWN]
+    aware_gain, own_gain = PUBLISHED[AWARE] - PUBLISHED[OWN], PUBLISHED[OWN] - PUBLISHED[OUTSIDERS]
+    useless = basis.finding("003/48", f"{OUTSIDERS}: r at most {USELESS}, sign reversed", -of_new[OUTSIDERS])
     return [
         basis.finding("003/49", f"{AWARE} above {OWN}: r, known people", r[AWARE] - r[OWN], aware_gain),
         basis.finding("003/49", f"{AWARE} above {MEAN}: r, known people", r[AWARE] - r[MEAN]),
-        basis.finding("003/49", f"{OWN}: r within known people above 0", known[OWN]["within users"]),
-        basis.finding("003/49", f"{OWN}: r above 0, new people", of_new[OWN]),
-        basis.finding("003/48", f"{OWN} above {OUTSIDERS}: r, new people", of_new[OWN] - of_new[OUTSIDERS]),
-        basis.finding("003/48", f"{OUTSIDERS}: r above 0", of_new[OUTSIDERS]),
-        basis.finding("003/48", f"{OUTSIDERS}: r of the bots' means above 0", systems[OUTSIDERS]),
-        basis.finding("003/48", f"{OWN}: r of the bots' means above 0, new people", systems[OWN]),
+        basis.finding("003/48", f"{OWN} above {OUTSIDERS}: r, new people", of_new[OWN] - of_new[OUTSIDERS], own_gain),
+        replace(useless, threshold=-USELESS),
     ]
 
 
@@ -388,7 +383,7 @@ def run(args: argparse.Namespace, started: float) -> None:
         systems[name] = predictions.system_level(args.resamples)
         print_levels(f"Pearson's r with the own score: {name}", levels[name], systems[name])
     known, new = levels.values()
-    findings = make_findings(known, new, systems["new people"], int(worker.max()) + 1)
+    findings = make_findings(known, new, int(worker.max()) + 1)
     questions = print_questions(conversations, designs, folds["known people"])
     plain = {
         name: {title: {part: figure.plain() for part, figure in parts.items()} for title, parts in level.items()}
