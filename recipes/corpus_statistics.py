@@ -7,7 +7,7 @@ links (Kummerfeld et al., 2019). All other settings are the defaults of `interlo
     python recipes/corpus_statistics.py --data FOLDER      # or INTERLOQ_DATA=FOLDER; --json; -o keeps the corpora
 
 `--measured` writes the same statistics beside those of the papers' own logs, which are private (Tsuta et al., 2023,
-Table 2; 2020, Table 1; 2024, Table 3), and those of the queries of DSTC7 beside REAM#'s (Gao et al., 2021, Table 1).
+Table 2; 2020, Table 1), and those of the queries of DSTC7 beside REAM#'s (Gao et al., 2021, Table 1).
 
 The exit code is 2 if data are missing.
 """
@@ -92,25 +92,16 @@ PAIRS: Mapping[str, tuple[float | None, ...]] = {
     "pairs, for the rater": (5_600_000, 10_000, None),
     "pairs, to retrieve from": (16_000_000, None, None),
 }
-DIALOGUES: Mapping[str, tuple[float, ...]] = {
-    "turns per dialogue": (3.4, 3.4, 3.3),
-    "characters per turn": (31.0, 31.1, 30.6),
-}
 NOTE = "One corpus serves all uses here. Larger pools, without posts and their links, are on the pages of measurements."
 
 
 def published_tables(facts: Facts) -> list[PublishedTable]:
     """Return the papers' statistics of their data with those of our logs."""
     title, logs, rows = "Pairs by use", " and ".join(facts), _pairs(facts)
-    tables = [
+    return [
         PublishedTable(item=item, title=title, data=logs, columns=PARTS, rows=rows, note=NOTE)
         for item in ("000/65", "001/27")
     ]
-    for name, found in facts.items():
-        rows = {row: _dialogues(row, found["parts"]) for row in DIALOGUES}
-        title = "Dialogues of two people; their posts are Japanese, ours English"
-        tables.append(PublishedTable(item="003/22", title=title, data=name, columns=PARTS, rows=rows))
-    return tables
 
 
 def _pairs(facts: Facts) -> dict[str, Sequence[Cell]]:
@@ -121,16 +112,6 @@ def _pairs(facts: Facts) -> dict[str, Sequence[Cell]]:
             Cell(published=one, ours=None if one is None else count) for one, count in zip(published, ours, strict=True)
         ]
     return rows
-
-
-def _dialogues(row: str, parts: Mapping[str, Mapping[str, Any]]) -> Sequence[Cell]:
-    cells: list[Cell] = []
-    for name, published in zip(PARTS, DIALOGUES[row], strict=True):
-        part = parts[name]
-        is_turns = row == "turns per dialogue"
-        ours = part["turns"] / part["dialogues"] if is_turns else part["characters_per_turn"]
-        cells.append(Cell(published=published, ours=round(ours, 1)))
-    return cells
 
 
 def query_table(data: Path) -> PublishedTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -142,13 +143,18 @@ def _stages(measured: dict[str, Measured]) -> str:
 
 
 def _number(value: float | None) -> str:
-    """Return three digits, without the 0 before the point, as papers print correlations; counts are whole."""
+    """Return three decimals below 1, without the 0 before the point, as papers print correlations; fewer above."""
     if value is None:
         return MISSING
-    if abs(value) >= 100 or (abs(value) >= 1 and value == int(value)):
-        return f"{value:,.0f}".replace("-", "−")
-    shown = f"{value:.3f}".replace("-", "−")
-    return shown.replace("0.", ".", 1) if abs(value) < 1 else shown
+    size = abs(value)
+    if size >= 1 and value == int(value):
+        decimals = 0
+    elif size < 1:
+        decimals = 3
+    else:
+        decimals = max(0, 2 - int(math.log10(size)))
+    shown = f"{value:,.{decimals}f}".replace("-", "−")
+    return shown.replace("0.", ".", 1) if size < 1 else shown
 
 
 def _with_interval(value: float | None, ci: Interval | None) -> str:

@@ -21,4 +21,4 @@ class Stage:
         return self.file or f"{self.name}.py"
 
 
-STAGES = (Stage("corpus_statistics", ("000", "001", "003", "004"), "--data {data}", 1),)
+STAGES = (Stage("corpus_statistics", ("000", "001", "004"), "--data {data}", 1),)
