@@ -92,19 +92,18 @@ class Pooled:
     @classmethod
     def learn(cls, labelled: Sequence[Labelled], metric: Any, settings: PooledSettings, reader: PairReader) -> Pooled:
         """Learn from labelled queries."""
-        moments = Moments(labelled, settings.seed)
+        alone, among = (Moments(labelled, settings.seed, alone=way) for way in (True, False))
         uses: dict[str, str] = {}
         heads: dict[str, Head] = {}
         facts: dict[str, Any] = {"kind": KIND, "config": {"folds": settings.folds, "seed": settings.seed}}
+        every = range(len(labelled))
         for name, replies in ((ALONE, False), (WITH_REPLIES, True)):
-            validation = validate(moments, settings.folds, settings.seed, replies=replies)
+            validation = validate(labelled, settings, replies=replies)
+            predicts, chooses = decide(validation)
             facts[f"validation{name}"] = validation
-            predicts, uses[f"choose{name}"] = decide(validation)
-            uses[f"predict{name}"] = predicts
-            every = range(len(labelled))
-            head = moments.select(every, columns_of(predicts, replies=replies), settings.folds)
-            chooser = moments.select(every, columns_of(POOLED, replies=replies), settings.folds)
-            heads |= {f"predict{name}": head, f"choose{name}": chooser}
+            uses |= {f"predict{name}": predicts, f"choose{name}": chooses}
+            heads[f"predict{name}"] = alone.select(every, columns_of(predicts, replies=replies), settings.folds)
+            heads[f"choose{name}"] = among.select(every, columns_of(POOLED, replies=replies), settings.folds)
         complete = np.array([query.complete for query in labelled])
         noise, variance = float(np.mean([query.noise for query in labelled])), float(complete.var())
         facts["labels"] = {
@@ -213,37 +212,45 @@ class Pooled:
 
     def predict_sets(self, vectors: Floats, sets: Sets) -> Prediction:
         """Predict sets given as rows of pair numbers, each among its own members; NaN for an empty set."""
-        rows = np.full((len(sets), len(FEATURES) + 1), np.nan)
-        for i, members in enumerate(sets):
-            own = members[members != NONE]
-            if len(own):
-                rows[i] = [*self.reader.make_pool(vectors[own]).describe(np.arange(len(own))[None])[0], 1.0]
-        return self.heads["predict"].of(rows).clip()
+        pool = self.reader.make_pool(vectors)
+        return self._predict(pool, sets, ALONE)
+
+    def _predict(self, pool: Pool, sets: Sets, suffix: str) -> Prediction:
+        """Predict sets, each as if nothing else were known about its query; NaN for an empty set."""
+        rows = np.full((len(sets), len(FEATURES)), np.nan)
+        filled = (sets != NONE).any(axis=1)
+        rows[filled] = pool.describe_alone(sets[filled])
+        prediction = self.heads[f"predict{suffix}"].predict(rows)
+        return Prediction(*(np.clip(part, -1, 1) for part in (prediction.mean, prediction.low, prediction.high)))
 
     def predict(
         self, queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]], replies: Any = None
     ) -> Prediction:
         """Predict sets of references for queries; NaN as in `Reliability`. `replies` are the ones to be scored."""
-        wholes = [effects.whole for effects in self.leave_one_out(queries, reference_sets, replies)]
-        return Prediction(*(np.array([getattr(one, part) for one in wholes]) for part in ("mean", "low", "high")))
+        parts = []
+        for turns, given, scored in zip(queries, reference_sets, replies or [()] * len(queries), strict=True):
+            texts = distinct_texts(given) if has_text(turns) else ()
+            pool, suffix = self._pool(turns, texts, scored)
+            parts.append(self._predict(pool, np.array([[*range(len(texts)), NONE]]), suffix)[0])
+        return Prediction(*(np.array([getattr(part, name) for part in parts]) for name in ("mean", "low", "high")))
 
     def leave_one_out(
         self, queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]], replies: Any = None
     ) -> list[Effects]:
         """Return the effect of each distinct reference: how much the prediction falls without it."""
         effects = []
-        for i, (turns, given) in enumerate(zip(queries, reference_sets, strict=True)):
+        for turns, given, scored in zip(queries, reference_sets, replies or [()] * len(queries), strict=True):
             texts = distinct_texts(given) if has_text(turns) else ()
-            pool, suffix = self._pool(turns, texts, replies[i] if replies is not None else ())
-            head, size = self.heads[f"predict{suffix}"], len(texts)
-            rows = np.full((1, len(FEATURES) + 1), np.nan)
-            smaller = np.full((size, len(FEATURES) + 1), np.nan)
-            if size:
-                rows = np.column_stack([pool.describe(np.arange(size)[None]), [1.0]])
-            if size > 1:
-                without = np.array([np.delete(np.arange(size), place) for place in range(size)])
-                smaller = np.column_stack([pool.describe(without), np.ones(size)])
-            effects.append(Effects(tuple(texts), head.of(rows - smaller), head.of(rows).clip()[0]))
+            pool, suffix = self._pool(turns, texts, scored)
+            whole = np.array([[*range(len(texts)), NONE]])
+            sets = np.repeat(whole, len(texts), axis=0)
+            sets[np.arange(len(texts)), np.arange(len(texts))] = NONE
+            difference = np.full((len(texts), len(FEATURES) + 1), np.nan)
+            if len(texts) > 1:
+                difference[:, :-1] = pool.describe_alone(whole) - pool.describe_alone(sets)
+                difference[:, -1] = 0.0
+            effect = self.heads[f"predict{suffix}"].of(difference)
+            effects.append(Effects(tuple(texts), effect, self._predict(pool, whole, suffix)[0]))
         return effects
 
     def _pool(self, turns: Sequence[str], texts: Sequence[str], replies: Replies) -> tuple[Pool, str]:
@@ -273,10 +280,7 @@ class Pooled:
         nested = np.full((len(order) + 1, max(1, len(pool))), NONE, dtype=np.int64)
         for size in range(len(order) + 1):
             nested[size, : len(own) + size] = [*range(len(own)), *order[:size]]
-        predictions = np.full(len(nested), np.nan)
-        filled = (nested != NONE).any(axis=1)
-        predictions[filled] = self.heads[f"predict{suffix}"].predict(pool.describe(nested[filled])).mean
-        predictions = np.clip(predictions, -1, 1)
+        predictions = self._predict(pool, nested, suffix).mean
         trials = []
         for place, reference in enumerate(order):
             before, after = float(predictions[place]), float(predictions[place + 1])

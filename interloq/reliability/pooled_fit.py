@@ -74,7 +74,8 @@ class Labelled:
 
     pool: Pool
     scored: QueryScores
-    features: Floats  # [sets, FEATURES]
+    features: Floats  # [sets, FEATURES], among the pool: what a choice depends on
+    alone: Floats  # [sets, FEATURES], each set as if nothing else were known: what predictions are made from
     labels: Floats
     noise: float  # variance of a label
     complete: float  # label of all references
@@ -100,8 +101,8 @@ def columns_of(way: str, *, replies: bool) -> list[int]:
 class Moments:
     """Weighted sums over queries from which ridge regressions on any of them are computed."""
 
-    def __init__(self, queries: Sequence[Labelled], seed: int = 0) -> None:
-        self.queries = queries
+    def __init__(self, queries: Sequence[Labelled], seed: int, *, alone: bool) -> None:
+        self.queries, self.features = queries, [query.alone if alone else query.features for query in queries]
         topics = [" ".join(query.scored.query.turns).strip() for query in queries]  # equal ones share a fold
         _, numbers = np.unique(topics, return_inverse=True)
         self.groups = np.random.default_rng(seed).permutation(len(topics))[numbers]
@@ -109,12 +110,12 @@ class Moments:
         noise = np.array([query.noise for query in queries])
         self.between = max(0.01, float(labels.var() - noise.mean()))
         self.weights = 1 / (self.between + noise)
-        every = np.concatenate([query.features for query in queries])
+        every = np.concatenate(self.features)
         self.middle, spread = every.mean(axis=0), every.std(axis=0)
         self.scale = np.where(spread > CONSTANT, spread, 1.0)
         self.left, self.right = [], []
-        for query, weight in zip(queries, self.weights, strict=True):
-            rows = np.column_stack([(query.features - self.middle) / self.scale, np.ones(len(query.labels))])
+        for query, features, weight in zip(queries, self.features, self.weights, strict=True):
+            rows = np.column_stack([(features - self.middle) / self.scale, np.ones(len(features))])
             self.left.append(weight / len(rows) * rows.T @ rows)
             self.right.append(weight / len(rows) * rows.T @ query.labels)
 
@@ -133,6 +134,10 @@ class Moments:
         back[-1, -1] = 1.0
         return Head(back @ inverse @ right, back @ inverse @ back.T)
 
+    def measure_error(self, head: Head, number: int) -> float:
+        """Return the mean squared error of predictions for the sets of one query."""
+        return float(np.mean((head.predict(self.features[number]).mean - self.queries[number].labels) ** 2))
+
     def select(self, which: Sequence[int], columns: Sequence[int], folds: int) -> Head:
         """Return the head with the λ that has the smallest error on parts of these queries that it did not see."""
         if len(columns) < 2:
@@ -144,13 +149,8 @@ class Moments:
             held = [number for number, own in zip(which, fold_of, strict=True) if own == fold]
             for i, strength in enumerate(STRENGTHS if rest else ()):
                 head = self.learn(rest, columns, strength)
-                errors[i] += sum(self.weights[j] * squared_error(head, self.queries[j]) for j in held)
+                errors[i] += sum(self.weights[j] * self.measure_error(head, j) for j in held)
         return self.learn(which, columns, STRENGTHS[int(errors.argmin())])
-
-
-def squared_error(head: Head, query: Labelled) -> float:
-    """Return the mean squared error of predictions for the sets of one query."""
-    return float(np.mean((head.predict(query.features).mean - query.labels) ** 2))
 
 
 def choose_greedily(head: Head, pool: Pool, own: Sequence[int], limit: int) -> list[int]:
@@ -185,7 +185,7 @@ class PairReader:
         if scored is None:
             return Pool(texts, vectors @ vectors.T)
         replies = self.encoder.sentences(scored.query.replies).astype(np.float64)
-        return Pool(texts, vectors @ vectors.T, scored.scores, (replies @ vectors.T).mean(axis=1), scored.over)
+        return Pool(texts, vectors @ vectors.T, scored.scores, replies @ vectors.T, scored.over)
 
 
 def label_queries(scored: Sequence[QueryScores], reader: PairReader, settings: PooledSettings) -> Iterator[Labelled]:
@@ -203,34 +203,40 @@ def label_queries(scored: Sequence[QueryScores], reader: PairReader, settings: P
             if rated >= FEWEST_REPLIES and known.any() and not np.isnan(complete):
                 noise = (1 - np.clip(labels[known].mean(), -0.9, 0.9) ** 2) ** 2 / (rated - 1)
                 pool = reader.make_pool(own, one)
-                yield Labelled(pool, one, pool.describe(sets[known]), labels[known], float(noise), complete)
+                features, alone = pool.describe(sets[known]), pool.describe_alone(sets[known])
+                yield Labelled(pool, one, features, alone, labels[known], float(noise), complete)
 
 
 # ---- validation ------------------------------------------------------------------------------------------------------
 
 
-def learn_folds(moments: Moments, folds: int, *, replies: bool) -> Iterator[tuple[list[int], dict[str, Head]]]:
-    """Yield the held-out queries of each fold, and the heads that learned from all other queries."""
-    for fold in range(folds):
-        held = np.flatnonzero(moments.groups % folds == fold).tolist()
-        rest = np.flatnonzero(moments.groups % folds != fold).tolist()
+def learn_folds(
+    queries: Sequence[Labelled], settings: PooledSettings, *, replies: bool
+) -> Iterator[tuple[list[int], Moments, dict[str, Head], Head]]:
+    """Yield the held-out queries of each fold, with heads from all others: by way of predicting, and for choosing."""
+    alone, among = (Moments(queries, settings.seed, alone=way) for way in (True, False))
+    ways, _ = list_ways(replies=replies)
+    for fold in range(settings.folds):
+        held = np.flatnonzero(alone.groups % settings.folds == fold).tolist()
+        rest = np.flatnonzero(alone.groups % settings.folds != fold).tolist()
         if held and rest:
-            ways, _ = list_ways(replies=replies)
-            yield held, {way: moments.select(rest, columns_of(way, replies=replies), folds - 1) for way in ways}
+            heads = {way: alone.select(rest, columns_of(way, replies=replies), settings.folds - 1) for way in ways}
+            chooser = among.select(rest, columns_of(POOLED, replies=replies), settings.folds - 1)
+            yield held, alone, heads, chooser
 
 
-def validate(moments: Moments, folds: int, seed: int, *, replies: bool) -> dict[str, Any]:
+def validate(queries: Sequence[Labelled], settings: PooledSettings, *, replies: bool) -> dict[str, Any]:
     """Compare the model with naive predictions and rules on held-out queries; every query weighs the same."""
-    queries, (predictors, choosers) = moments.queries, list_ways(replies=replies)
+    predictors, choosers = list_ways(replies=replies)
     errors = {way: np.zeros(len(queries)) for way in predictors}
     labels: dict[str, Floats] = {way: np.full((len(queries), len(CHOSEN)), np.nan) for way in choosers}
-    for held, heads in learn_folds(moments, folds, replies=replies):
+    for held, moments, heads, chooser in learn_folds(queries, settings, replies=replies):
         for i in held:
             for way in predictors:
-                errors[way][i] = squared_error(heads[way], queries[i])
+                errors[way][i] = moments.measure_error(heads[way], i)
             for way in choosers:
-                labels[way][i] = label_choices(way, heads[POOLED], queries[i], seed)
-    return summarise(errors, labels, np.array([query.complete for query in queries]), seed)
+                labels[way][i] = label_choices(way, chooser, queries[i], settings.seed)
+    return summarise(errors, labels, np.array([query.complete for query in queries]), settings.seed)
 
 
 def label_choices(way: str, head: Head, query: Labelled, seed: int) -> list[float]:
@@ -253,7 +259,7 @@ def summarise(
 ) -> dict[str, Any]:
     """Return means over queries, and the model's gains over the best rule with intervals, as in JSON."""
     means: dict[str, dict[str, float]] = {way: {} for way in labels}
-    gains, every = {}, float(complete.mean())
+    gains, against_all, every = {}, {}, float(complete.mean())
     for column, size in enumerate(CHOSEN):
         known = ~np.isnan([values[:, column] for values in labels.values()]).any(axis=0)
         if not known.any():
@@ -263,19 +269,25 @@ def summarise(
             means[way][str(size)] = float(values[known, column].mean())
         rules = [way for way in labels if way in REPLY_RULES]
         best = max(rules, key=lambda rule: means[rule][str(size)])
-        difference = labels[POOLED][known, column] - labels[best][known, column]
-        drawn = [counts @ difference / len(difference) for counts in bootstrap_counts(len(difference), RESAMPLES, seed)]
-        low, high = percentile_interval(np.concatenate(drawn))
-        gains[str(size)] = {"rule": best, "value": float(difference.mean()), "low": low, "high": high}
-    chosen = {way: values for way, values in means.items() if way != RANDOM}
+        chosen = labels[POOLED][known, column]
+        gains[str(size)] = {"rule": best, **_compare(chosen - labels[best][known, column], seed)}
+        against_all[str(size)] = _compare(chosen - complete[known], seed)
     return {
         "queries": len(complete),
         "error": {way: float(values.mean()) for way, values in errors.items()},
-        "random": means[RANDOM],
+        "random": means.pop(RANDOM),
         "all": every,
-        "chosen": chosen,
+        "chosen": means,
         "gain": gains,
+        "against_all": against_all,
     }
+
+
+def _compare(differences: Floats, seed: int) -> dict[str, float]:
+    """Return a mean difference with its interval over queries."""
+    drawn = [counts @ differences / len(differences) for counts in bootstrap_counts(len(differences), RESAMPLES, seed)]
+    low, high = percentile_interval(np.concatenate(drawn))
+    return {"value": float(differences.mean()), "low": low, "high": high}
 
 
 def decide(validation: Mapping[str, Any]) -> tuple[str, str]:

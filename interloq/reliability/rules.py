@@ -54,7 +54,7 @@ class Pool:
     texts: Floats  # [references, TEXT]
     cosines: Floats  # [references, references]
     scores: Floats | None = None  # [replies, references]; NaN: unscored
-    closeness: Floats | None = None  # [replies]: mean cosine of each reply with the references
+    reply_cosines: Floats | None = None  # [replies, references]
     over: Reduction = "max"
     members: Floats = field(init=False)  # [references, MEMBERS]
 
@@ -65,8 +65,22 @@ class Pool:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def restrict(self, members: Sets) -> Pool:
+        """Return the pool of these references alone."""
+        scores = None if self.scores is None else self.scores[:, members]
+        reply_cosines = None if self.reply_cosines is None else self.reply_cosines[:, members]
+        return Pool(self.texts[members], self.cosines[np.ix_(members, members)], scores, reply_cosines, self.over)
+
+    def describe_alone(self, sets: Sets) -> Floats:
+        """Return the features [sets, FEATURES] of each set as if nothing else were known about the query."""
+        rows = [np.zeros(len(FEATURES))]
+        for row in sets:
+            alone = self.restrict(row[row != NONE])
+            rows.append(alone.describe(np.arange(len(alone))[None])[0])
+        return np.array(rows[1:]).reshape(-1, len(FEATURES))
+
     def describe(self, sets: Sets) -> Floats:
-        """Return the features [sets, FEATURES]; those of AGREEMENT are 0 without replies."""
+        """Return the features [sets, FEATURES] among the pool; those of AGREEMENT are 0 without replies."""
         step = max(1, NUMBERS // max(1, sets.shape[1] * max(len(self), sets.shape[1])))
         parts = [self._describe(sets[start : start + step]) for start in range(0, len(sets), step)]
         return np.concatenate([np.zeros((0, len(FEATURES))), *parts])
@@ -85,11 +99,11 @@ class Pool:
     def _describe_agreement(self, sets: Sets) -> Floats:
         """Return the correlations of scores with a set with the mean and the best score, and with the cosine."""
         agreement = np.zeros((len(sets), len(AGREEMENT)))
-        if self.scores is None or self.closeness is None or len(self.scores) < 2:
+        if self.scores is None or self.reply_cosines is None or len(self.scores) < 2:
             return agreement
         scores = np.nan_to_num(subset_scores(self.scores, sets.astype(np.int32), self.over))
         complete = np.nan_to_num(self.scores)
-        for i, pooled in enumerate((complete.mean(axis=1), complete.max(axis=1), self.closeness)):
+        for i, pooled in enumerate((complete.mean(axis=1), complete.max(axis=1), self.reply_cosines.mean(axis=1))):
             agreement[:, i] = np.nan_to_num(pearson_rows(scores, np.broadcast_to(pooled, scores.shape)))
         return agreement
 
