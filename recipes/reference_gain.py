@@ -16,6 +16,7 @@ Does the overlap predict the gain? Two questions with different answers:
 - How much will my test set gain? Each set's gains are predicted by a line through the other sets' points; its mean
   absolute error is compared with that of the other sets' mean gain, which needs no overlap.
 
+The whole pool is also searched for the last three turns instead of the last one, because USR's contexts are long.
 Intervals are from contexts resampled within each set. No log or threshold was chosen by these figures.
 """
 
@@ -26,7 +27,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -50,7 +51,7 @@ from interloq.terminal.console import number, number_with_interval, print_table
 
 K = 15
 FEWEST = 20_000  # pairs of a log that is measured alone
-WHOLE, OWN_MANNER = "whole pool", "own manner"
+WHOLE, OWN_MANNER, THREE_TURNS = "whole pool", "own manner", "whole pool, three turns"
 BLEU, BERTSCORE = "BLEU-2", "BERTScore"
 MEASURES = ("utterance", "reply")
 BINS = (0.0, 0.5, 0.55, 0.6, 1.0)  # of the overlap of replies
@@ -84,18 +85,19 @@ def measure_points(
     sets: Mapping[str, RatedSet], pairs: Path, with_bertscore: Sequence[str], resamples: int
 ) -> Iterator[Point]:
     """One point for each set and log, log by log."""
-    logs: dict[str, Path | None] = {WHOLE: pairs, OWN_MANNER: None}
+    logs: dict[str, Path | None] = {WHOLE: pairs, THREE_TURNS: pairs, OWN_MANNER: None}
     logs |= {name: path for name, path in pairs_by_log(pairs).items() if has_enough(path)}
     for log, of_log in logs.items():
         print(log, file=sys.stderr)
         for seed, (title, own) in enumerate(sets.items()):
             path = of_log or pairs_of(pairs, MANNER[title])
+            turns = 3 if log == THREE_TURNS else 1
             metrics = [BLEU]
             if log in (WHOLE, OWN_MANNER) or log in with_bertscore:
                 metrics.append(BERTSCORE)
             index = open_index(pool_index(path))
-            extended = list(extend(own.samples, index, k=K))
-            overlap = measure_overlap(own.samples, index, k=K, contexts=len(own.samples))
+            extended = list(extend(own.samples, index, k=K, turns=turns))
+            overlap = measure_overlap(own.samples, index, k=K, turns=turns, contexts=len(own.samples))
             gains: dict[str, float] = {}
             resampled: dict[str, Floats] = {}
             for metric in metrics:
@@ -129,6 +131,16 @@ def gain(own: RatedSet, scores: Mapping[str, Floats], resamples: int, seed: int)
 # ---- does the overlap predict the gain? ------------------------------------------------------------------------------
 
 
+def findings_of(points: Sequence[Point]) -> list[Finding]:
+    """Whether the overlap orders the logs of a set, and whether it predicts the gain of a set from the other sets."""
+    of_last_turn = [point for point in points if point.log != THREE_TURNS]
+    findings = []
+    for measure in MEASURES:
+        findings.append(order_of_logs(of_last_turn, measure, BLEU))
+        findings.append(gain_of_prediction(of_last_turn, measure, BLEU))
+    return findings
+
+
 def order_of_logs(points: Sequence[Point], measure: str, metric: str) -> Finding:
     """Correlation of overlap and gain over the logs of a set: mean of the sets."""
     values, spreads, contexts = [], [], 0
@@ -139,16 +151,38 @@ def order_of_logs(points: Sequence[Point], measure: str, metric: str) -> Finding
         spreads.append([spearman(overlap, column) for column in resampled.T])
         contexts += own[0].overlap.contexts
     logs = len({point.log for point in points if metric in point.gains})
-    value, ci = float(np.mean(values)), percentile_interval(np.mean(spreads, axis=0))
+    way = f"when: overlap of {measure} orders logs by their gain in {metric}"
+    spread = np.mean(spreads, axis=0)
+    return _finding(way, float(np.mean(values)), spread, contexts, f"mean of {len(values)} sets, {logs} logs each")
+
+
+def gain_of_prediction(points: Sequence[Point], measure: str, metric: str) -> Finding:
+    """How much smaller the error is by the overlap than by the other sets' mean gain."""
+    groups = by_set(points, metric)
+    by_overlap, by_mean = prediction_errors(points, measure, metric)
+    resampled = []
+    for resample in range(min(len(point.resampled[metric]) for point in points)):
+        drawn = []
+        for group in groups.values():
+            drawn += [replace(point, gains={metric: float(point.resampled[metric][resample])}) for point in group]
+        errors = prediction_errors(drawn, measure, metric)
+        resampled.append(errors[1] - errors[0])
+    contexts = sum(group[0].overlap.contexts for group in groups.values())
+    way = f"when: overlap of {measure} predicts the gain of another set in {metric} (error saved)"
+    return _finding(way, by_mean - by_overlap, np.array(resampled), contexts, f"{len(groups)} sets, each left out")
+
+
+def _finding(way: str, value: float, resampled: Floats, contexts: int, data: str) -> Finding:
+    ci = percentile_interval(resampled)
     defined = bool(np.isfinite([value, *ci]).all())
     return Finding(
         item="000/73",
-        way=f"when: overlap of {measure} orders logs by their gain in {metric}",
+        way=way,
         value=value if defined else None,
         ci=ci if defined else None,
         units=contexts,
         unit="contexts",
-        data=f"mean of {len(values)} sets, {logs} logs each",
+        data=data,
     )
 
 
@@ -207,12 +241,13 @@ def show(points: Sequence[Point]) -> None:
             gains.append(number_with_interval(point.gains[metric], point.interval(metric)) if known else "")
         rows.append([point.set, point.log, f"{point.pairs:,}", *overlap, *gains])
     print_table("overlap and gain", ["set", "log", "pairs", *MEASURES, BLEU, BERTSCORE], rows)
-    rows = gains_by_overlap(points, BLEU) + gains_by_overlap(points, BERTSCORE)
+    of_last_turn = [point for point in points if point.log != THREE_TURNS]
+    rows = gains_by_overlap(of_last_turn, BLEU) + gains_by_overlap(of_last_turn, BERTSCORE)
     print_table("gains by overlap of replies", ["metric", "overlap", "points", "sets", "mean gain", "range"], rows)
     rows = []
     for metric in (BLEU, BERTSCORE):
         for measure in MEASURES:
-            rows.append([metric, measure, *map(number, prediction_errors(points, measure, metric))])
+            rows.append([metric, measure, *map(number, prediction_errors(of_last_turn, measure, metric))])
     print_table("errors of predicted gains", ["metric", "overlap of", "by the overlap", "by the mean"], rows)
 
 
@@ -235,8 +270,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"reference_gain: {error}", file=sys.stderr)
         return 2
     show(points)
-    findings = [order_of_logs(points, measure, metric) for metric in (BLEU, BERTSCORE) for measure in MEASURES]
-    report_measured(args.measured, findings, [], started)
+    report_measured(args.measured, findings_of(points), [], started)
     return 0
 
 

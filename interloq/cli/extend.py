@@ -78,6 +78,7 @@ def check_log(args: argparse.Namespace) -> None:
     print_line(f"words shared with the most similar utterance found: {utterance} (1: the same words)")
     reply = number_with_interval(overlap.reply, overlap.reply_ci, 2)
     print_line(f"gold replies nearer to what was found for them than for another context: {reply} (0.5: chance)")
+    print_line("Of several logs, prefer the one with the larger figures; they do not tell how much your set will gain.")
 
 
 def print_extended(output: str, facts: dict[str, Any], k: int) -> None:

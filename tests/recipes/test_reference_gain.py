@@ -33,8 +33,11 @@ def test_gains_that_rise_with_the_overlap_are_predicted() -> None:
     finding = recipe.order_of_logs(points, "reply", recipe.BLEU)
     assert finding.value == pytest.approx(1.0)
     assert (finding.units, finding.verdict) == (150, "holds")
+    saved = recipe.gain_of_prediction(points, "reply", recipe.BLEU)
+    assert (saved.units, saved.verdict) == (150, "holds")
     by_line, by_mean = recipe.prediction_errors(points, "reply", recipe.BLEU)
     assert by_line == pytest.approx(0, abs=1e-9)
+    assert saved.value == pytest.approx(by_mean)
     assert by_mean > 0.1
 
 
@@ -71,6 +74,6 @@ def test_every_set_is_measured_with_every_log(
     large = [log for log, path in logs.items() if len(load(path, kind="pairs")) >= 10]
     assert large
     points = list(recipe.measure_points(sets_with_one_reference(data), pool(data, work), [], 20))
-    assert len(points) == 6 * (2 + len(large))
-    assert {point.log for point in points} == {recipe.WHOLE, recipe.OWN_MANNER, *large}
+    assert len(points) == 6 * (3 + len(large))
+    assert {point.log for point in points} == {recipe.WHOLE, recipe.THREE_TURNS, recipe.OWN_MANNER, *large}
     assert len(load_measured(tmp_path / "gain.json").findings) == 4
