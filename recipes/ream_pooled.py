@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from rated_sets import Floats, data_folder
 from ream_pooled_sets import DSTC7, GUPTA, PLUSPLUS, REDDIT, Judged, read_judged, read_set
 from results import Cell, Finding, PublishedTable, add_measured_option, interval_by_unit, report_measured
@@ -52,7 +53,6 @@ from interloq.reliability.pooled_fit import (
     label_queries,
     learn_folds,
     list_ways,
-    squared_error,
 )
 from interloq.reliability.pooled_settings import PooledSettings
 from interloq.reliability.rules import FEATURES, RANDOM, RULES, order_by_rule
@@ -110,21 +110,21 @@ def metrics(sentences: str) -> dict[str, str]:
 def test_folds(name: str, metric: str, queries: Sequence[Labelled], *, replies: bool) -> Tested:
     """Test each query with a model that learned from other folds."""
     tested = _make_empty(name, metric, queries, replies=replies)
-    for held, heads in learn_folds(Moments(queries, SETTINGS.seed), SETTINGS.folds, replies=replies):
+    for held, _, heads, chooser in learn_folds(queries, SETTINGS, replies=replies):
         for i in held:
-            _fill(tested, i, heads)
+            _fill(tested, i, heads, chooser)
     return tested
 
 
 def test_others(metric: str, learned: Sequence[Labelled], others: Sequence[Labelled], *, replies: bool) -> Tested:
     """Test queries of another file with a model that learned from all queries of the first one."""
-    moments = Moments(learned, SETTINGS.seed)
-    every = range(len(learned))
-    ways, _ = list_ways(replies=replies)
-    heads = {way: moments.select(every, columns_of(way, replies=replies), SETTINGS.folds) for way in ways}
+    alone, among = (Moments(learned, SETTINGS.seed, alone=way) for way in (True, False))
+    every, (ways, _) = range(len(learned)), list_ways(replies=replies)
+    heads = {way: alone.select(every, columns_of(way, replies=replies), SETTINGS.folds) for way in ways}
+    chooser = among.select(every, columns_of(POOLED, replies=replies), SETTINGS.folds)
     tested = _make_empty("test file", metric, others, replies=replies)
     for i in range(len(others)):
-        _fill(tested, i, heads)
+        _fill(tested, i, heads, chooser)
     return tested
 
 
@@ -139,20 +139,23 @@ def _make_empty(name: str, metric: str, queries: Sequence[Labelled], *, replies:
 _NO_SETS = (np.zeros(0), np.zeros(0), np.zeros(0))
 
 
-def _fill(tested: Tested, i: int, heads: Mapping[str, Head]) -> None:
+def _fill(tested: Tested, i: int, heads: Mapping[str, Head], chooser: Head) -> None:
     """Write the row of one query."""
     query = tested.queries[i]
     for way in tested.errors:
-        tested.errors[way][i] = squared_error(heads[way], query)
+        predicted = heads[way].predict(query.alone).mean
+        tested.errors[way][i] = float(np.mean((predicted - query.labels) ** 2))
+        if way == POOLED:
+            sizes = np.exp(query.alone[:, FEATURES.index(SIZE)]).round()
+            tested.sets[i] = (sizes, predicted, query.labels)
     every = np.arange(len(query.pool))[None]
-    tested.predicted[i] = heads[POOLED].predict(query.pool.describe(every)).mean[0]
+    tested.predicted[i] = heads[POOLED].predict(query.pool.describe_alone(every)).mean[0]
     most = min(len(query.pool) - 1, CURVE[-1])  # a choice leaves something out
     start = [int(np.random.default_rng(i).integers(len(query.pool)))]
-    tested.augmented[i] = start + choose_greedily(heads[POOLED], query.pool, start, CURVE[-1])
-    sizes = np.exp(query.features[:, FEATURES.index(SIZE)]).round()
-    tested.sets[i] = (sizes, heads[POOLED].predict(query.features).mean, query.labels)
+    if not tested.replies:  # as in the paper
+        tested.augmented[i] = start + choose_greedily(chooser, query.pool, start, CURVE[-1])
     for way, labels in tested.labels.items():
-        orders = order_by(way, query, heads[POOLED], most)
+        orders = order_by(way, query, chooser, most)
         labels[i, :most] = label_first(query, orders, most)
 
 
@@ -246,8 +249,8 @@ def find_ceilings(judged: Judged, queries: Sequence[Labelled], resamples: int) -
         order, replies = rng.permutation(ratings.shape[1]), rng.permutation(len(ratings))
         first, other = ratings[:, order[:-1]].mean(axis=1), ratings[:, order[-1]]
         views = {
-            "judges": (_view(one, slice(None), first), _view(one, slice(None), other)),
-            "replies": tuple(_view(one, half, one.query.ratings[half]) for half in np.array_split(replies, 2)),
+            "judges": [_view(one, np.arange(len(ratings)), own) for own in (first, other)],
+            "replies": [_view(one, half, one.query.ratings[half]) for half in np.array_split(replies, 2)],
         }
         topics.append(topic_of(one.query))
         for name, (seen, unseen) in views.items():
@@ -268,10 +271,10 @@ def find_ceilings(judged: Judged, queries: Sequence[Labelled], resamples: int) -
     return rows
 
 
-def _view(one: QueryScores, replies: object, ratings: Floats) -> QueryScores:
+def _view(one: QueryScores, replies: NDArray[np.int64], ratings: Floats) -> QueryScores:
     """Return the query with some replies and some ratings."""
-    texts = tuple(np.array(one.query.replies, dtype=object)[replies])  # type: ignore[index]
-    return replace(one, query=replace(one.query, replies=texts, ratings=ratings), scores=one.scores[replies])  # type: ignore[index]
+    texts = tuple(one.query.replies[i] for i in replies)
+    return replace(one, query=replace(one.query, replies=texts, ratings=ratings), scores=one.scores[replies])
 
 
 def _gain(seen: QueryScores, unseen: QueryScores, rng: np.random.Generator) -> list[float]:
@@ -368,11 +371,10 @@ def make_augment_table(tests: Sequence[Tested]) -> PublishedTable:
         for name, members in sets.items():
             row = []
             for tested, i in pair:
-                for coefficient in ("pearson", "kendall"):
-                    rows = np.array([members], dtype=np.int32)
-                    row.append(float(compute_labels(tested.queries[i].scored, rows, coefficient)[0]))  # type: ignore[arg-type]
+                scored, numbers = tested.queries[i].scored, np.array([members], dtype=np.int32)
+                row += [float(compute_labels(scored, numbers)[0]), float(compute_labels(scored, numbers, "kendall")[0])]
             labels[name].append(row)
-    rows = {}
+    rows: dict[str, Sequence[Cell]] = {}
     for name, values in labels.items():
         means = np.nanmean(values, axis=0)
         rows[name] = [Cell(published=old, ours=float(mean)) for old, mean in zip(published[name], means, strict=True)]
