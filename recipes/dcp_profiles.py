@@ -57,6 +57,7 @@ from results import Finding, add_measured_option, interval_by_unit, report_measu
 
 from interloq import Dialogue, InputError, Sample, Turn
 from interloq.data.files.opening import lines
+from interloq.data.sets.registry import corpus, locate, read_parts
 from interloq.scorers.interlocutor.continuity_labels import SampleSelection, continuity
 from interloq.terminal.console import print_line, print_table
 
@@ -65,6 +66,7 @@ SPEAKERS = {"A": PERSON, "B": BOT}  # of all dialogues: those that name the clas
 DCP, PROFILE, OTHER = "DCP", "DCP + profile", "DCP + another profile"
 FOLDS, SEEDS = 5, (0, 1)
 PUBLISHED = 0.746 - 0.668
+PERSONAS, ASPECT, MIN_RATINGS = "real_persona_chat", "satisfaction", 5
 ITEM, NOTE = "003/53", "frozen encoder, trained heads; profiles are assigned roles"
 
 
@@ -237,12 +239,54 @@ def rating_findings(
     return [finding]
 
 
+# ---- profiles of new raters ------------------------------------------------------------------------------------------
+
+
+def new_rater_findings(data: Path, resamples: int) -> list[Finding]:
+    """Return whether a profile predicts how satisfied somebody is on average whose ratings are unknown."""
+    path = locate(PERSONAS, data)
+    profiles = corpus(PERSONAS).module().profiles(path)
+    ratings: dict[str, list[float]] = {}
+    for part, dialogue in read_parts(PERSONAS, path):
+        for rating in dialogue.ratings:
+            if part == "human" and rating.aspect == ASPECT and rating.value is not None:
+                ratings.setdefault(rating.rater, []).append(rating.value)
+    raters = sorted(name for name in ratings if name in profiles and len(ratings[name]) >= MIN_RATINGS)
+    means = np.array([np.mean(ratings[name]) for name in raters])
+    read = bigram_components([profiles[name] for name in raters])
+    fold = np.random.default_rng(0).permutation(len(raters)) % FOLDS
+    predicted = predict_held_out(Design(read, None), means, fold)
+
+    def r(places: Ints) -> float:
+        return float(np.corrcoef(predicted[places], means[places])[0, 1])
+
+    value, ci, n = interval_by_unit(np.arange(len(raters)), r, resamples=resamples)
+    way = f"mean {ASPECT} of new raters from their profiles alone: r above 0"
+    note = "character bigrams, ridge regression; profiles are the raters' own"
+    return [Finding(item=ITEM, way=way, value=value, ci=ci, units=n, unit="raters", data="RealPersonaChat", note=note)]
+
+
+def bigram_components(texts: Sequence[str]) -> Floats:
+    """Return the principal components of which character bigrams each text has, one row per text."""
+    place: dict[str, int] = {}
+    found = [{text[i : i + 2] for i in range(len(text) - 1)} for text in texts]
+    for bigrams in found:
+        for bigram in sorted(bigrams):
+            place.setdefault(bigram, len(place))
+    table = np.zeros((len(texts), len(place)))
+    for row, bigrams in zip(table, found, strict=True):
+        row[[place[bigram] for bigram in bigrams]] = 1
+    left, scale, _ = np.linalg.svd(table - table.mean(axis=0), full_matrices=False)
+    return np.asarray(left * scale)
+
+
 def run(args: argparse.Namespace, started: float) -> None:
     """Encode, train, test and report."""
     torch.set_num_threads(args.threads)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
-    played = read_played(data_folder(args.data))
+    data = data_folder(args.data)
+    played = read_played(data)
     texts = [turn.text for one in played for turn in one.dialogue.turns]
     samples = [Sample("", one.dialogue.turns, sentence) for one in played for sentence in one.profile]
     encoded = encode_texts([*texts, *texts_of(samples)], out / "vectors.sqlite", args.encoder)
@@ -250,7 +294,9 @@ def run(args: argparse.Namespace, started: float) -> None:
     settings = HeadSettings(learning_rate=args.rate)
     answers = predict_answers(played, reduction(encoded), settings, SEEDS)
     print_answers(answers)
-    findings = answer_findings(answers, args.resamples) + rating_findings(played, encoded, reduction, args.resamples)
+    findings = answer_findings(answers, args.resamples)
+    findings += rating_findings(played, encoded, reduction, args.resamples)
+    findings += new_rater_findings(data, args.resamples)
     report_measured(args.measured, findings, [], started)
 
 

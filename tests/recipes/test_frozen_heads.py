@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dcp_frozen
@@ -199,6 +200,31 @@ def test_only_replies_of_bots_are_tested() -> None:
     profile = dcp_profiles.profile_features([Sample("1", [Turn("a")], "b")], [["i like tea"]], vectors)
     assert profile.shape == (1, 8)
     assert np.allclose(profile[0, :4], vectors.of(["i like tea"])[0])
+
+
+def test_profiles_of_new_raters(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    profiles = {f"r{i:02}": "猫が好き" if i % 2 else "雨が嫌い" for i in range(40)}
+    dialogues = []
+    for i, name in enumerate(profiles):
+        for k in range(5):
+            ratings = [Rating(float(4 - i % 2), name, "satisfaction", "interlocutor")]
+            dialogues.append(("human", Dialogue(f"{name}-{k}", [Turn("a", name)], {}, ratings)))
+    monkeypatch.setattr(dcp_profiles, "locate", lambda *_: tmp_path)
+    monkeypatch.setattr(dcp_profiles, "read_parts", lambda *_: dialogues)
+    module = SimpleNamespace(profiles=lambda _: profiles)
+    monkeypatch.setattr(dcp_profiles, "corpus", lambda _: SimpleNamespace(module=lambda: module))
+    (finding,) = dcp_profiles.new_rater_findings(tmp_path, 20)
+    assert (finding.item, finding.units, finding.decides) == ("003/53", 40, False)
+    assert finding.value == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("recipe", [dcp_frozen, dcp_profiles, own_scores_english])
+def test_missing_data_are_one_line(
+    recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
+    assert recipe.main(["--out", str(tmp_path)]) == 2
+    assert "set INTERLOQ_DATA" in capsys.readouterr().err
 
 
 # ---- own scores ------------------------------------------------------------------------------------------------------
