@@ -16,7 +16,8 @@ A second design holds out every dialogue once (FOLDS folds, rows "held-out dialo
 replies are tested, but later dialogues are learned from.
 
 **003/57, the gain grows above 1,200 samples per user.** What decides is the gain in AUC of users with more than MANY
-training replies, minus the gain of the others. The paper shows only a figure of it.
+training replies, minus the gain of the others. The paper shows only a figure of it. Those users may differ in other
+ways, so both heads are also trained on at most CAPS replies of each user: do the same users gain less?
 
 **003/54 and 003/55, engagement.** The same heads without users score replies of people and of systems in FED and USR,
 and are correlated with `engaging` as rated by outsiders (no set has the interlocutor's own; the paper's two
@@ -83,8 +84,10 @@ SEEDS = (0, 1, 2)
 FOLD_SEEDS = (0, 1)
 RATES = (1e-4, 3e-4, 1e-3)
 FOLDS = 5
+CAPS = (100, 400)  # training replies per user
 MANY = 1200  # training samples of a user, above which the paper sees accuracy rise
 GROUPS = 3
+NOTE = "frozen encoder, trained heads"
 PEOPLE = ("Human", GROUND_TRUTH, "New Human Generated")
 PUBLISHED_TOKEN = 0.751 - 0.668
 PUBLISHED_HUMAN = {"DCP": (0.646 + 0.578) / 2, "NSP": (0.477 - 0.028) / 2}  # r, mean of both annotators
@@ -180,6 +183,49 @@ def tested_of(
     )
 
 
+def run_capped(
+    parts: Mapping[str, Sequence[Sample]],
+    vectors: TurnVectors,
+    seeds: Sequence[int],
+    settings: HeadSettings,
+    cap: int,
+) -> Tested:
+    """Test on the latest dialogues after training on at most `cap` replies of each user, drawn at random."""
+    kept: list[int] = []
+    drawn = Counter[str]()
+    for place in np.random.default_rng(0).permutation(len(parts["train"])).tolist():
+        user = judge_of(parts["train"][place])
+        drawn[user] += 1
+        if drawn[user] <= cap:
+            kept.append(place)
+    users = sorted(drawn)
+    capped = {**parts, "train": [parts["train"][place] for place in sorted(kept)]}
+    rows = {part: rows_of(samples, vectors, users) for part, samples in capped.items()}
+    heads = train_both(rows["train"], rows["dev"], len(users), settings, seeds)
+    scores = {title: [head.predict(rows["test"]) for head in own] for title, own in heads.items()}
+    return tested_of(scores, parts["test"], parts["train"], float(rows["dev"].y.mean()), settings.learning_rate)
+
+
+def cap_findings(whole: Tested, capped: Mapping[int, Tested], resamples: int) -> list[Finding]:
+    """Return how much more users with many training replies gain from a token if all their replies are learned."""
+    many = np.flatnonzero([whole.sizes.get(user, 0) > MANY for user in whole.users])
+    findings = []
+    for cap, tested in capped.items():
+
+        def growth(places: Ints, tested: Tested = tested) -> float:
+            return whole.gain(places) - tested.gain(places)
+
+        value, ci, n = interval_at(many, whole.users, growth, resamples)
+        way = f"gain in AUC from the token, users with more than {MANY:,} replies: all of them above {cap} of them"
+        findings.append(
+            Finding(item="003/57", way=way, value=value, ci=ci, units=n, unit="users", data=DATA_NAME, note=NOTE)
+        )
+        everything = np.arange(len(whole.labels))
+        figures = {title: round(mean_auc(own, tested.labels, everything), 3) for title, own in tested.scores.items()}
+        print_line(f"AUC with at most {cap} training replies per user: {figures}")
+    return findings
+
+
 def run_folds(samples: Sequence[Sample], vectors: TurnVectors, seeds: Sequence[int], settings: HeadSettings) -> Tested:
     """Hold out every dialogue once; of the held-out replies, answered ones are drawn to the usual share."""
     users = sorted({judge_of(sample) for sample in samples})
@@ -243,7 +289,7 @@ def token_findings(
                 data=DATA_NAME,
                 published=PUBLISHED_TOKEN if measure.startswith("accuracy") else None,
                 decides=decides and number == 0,
-                note="frozen encoder, trained heads",
+                note=NOTE,
             )
         )
     return findings
@@ -259,9 +305,8 @@ def growth_findings(tested: Tested, design: str, resamples: int, *, decides: boo
     groups = {f"users with more than {MANY:,} training replies": many, "other users": ~many}
     value, ci, n = interval_by_unit(tested.users, growth, resamples=resamples)
     way = f"gain in AUC from the token: users with more than {MANY:,} training replies above others, {design}"
-    note = "frozen encoder, trained heads"
     finding = Finding(
-        item="003/57", way=way, value=value, ci=ci, units=n, unit="users", data=DATA_NAME, decides=decides, note=note
+        item="003/57", way=way, value=value, ci=ci, units=n, unit="users", data=DATA_NAME, decides=decides, note=NOTE
     )
     findings = [finding]
     for name, chosen in groups.items():
@@ -476,7 +521,8 @@ def run(args: argparse.Namespace, started: float) -> None:
     reduction = Reduction.fit(encoded)
     vectors = reduction(encoded)
     settings = HeadSettings(epochs=1) if args.quick else HeadSettings()
-    by_rate, heads = run_latest(parts, vectors, SEEDS[:1] if args.quick else SEEDS, settings)
+    seeds = SEEDS[:1] if args.quick else SEEDS
+    by_rate, heads = run_latest(parts, vectors, seeds, settings)
     best, *others = by_rate.values()
     print_figures(best, parts)
     findings = token_findings(best, f"latest dialogues, rate {best.rate:g}", args.resamples, decides=True)
@@ -484,6 +530,8 @@ def run(args: argparse.Namespace, started: float) -> None:
         findings += token_findings(other, f"latest dialogues, rate {other.rate:g}", args.resamples, within=False)
     findings += growth_findings(best, "latest dialogues", args.resamples, decides=True)
     chosen = replace(settings, learning_rate=best.rate)
+    capped = {cap: run_capped(parts, vectors, seeds, chosen, cap) for cap in CAPS}
+    findings += cap_findings(best, capped, args.resamples)
     folds = run_folds(everything, vectors, FOLD_SEEDS[:1] if args.quick else FOLD_SEEDS, chosen)
     findings += token_findings(folds, "held-out dialogues", args.resamples)
     findings += growth_findings(folds, "held-out dialogues", args.resamples, decides=False)
