@@ -88,7 +88,7 @@ def test_the_commands_and_the_code_of_the_page_run(
     write("samples.jsonl", [sample for sample in given if sample.id > "en/21"], kind="samples")
     write("pairs.jsonl", islice(read(embedded_log_path("en"), kind="pairs"), 40), kind="pairs")
     commands = page_commands("reliability.md")
-    assert len(commands) == 8
+    assert len(commands) == 9
     run_commands(commands, capsys, "--quiet")
     expected = re.findall(r"# prints: (.*)", (DOCS / "reliability.md").read_text("utf-8"))
     assert run_code("reliability.md", capsys) == expected
