@@ -7,7 +7,8 @@ construction: four language models that differ only in the number of training pa
 high temperature and one with its words shuffled, BM25 retrieval, ELIZA and a parrot. Reported are the share of those
 known pairs that a ranking orders correctly (a tie counts half, so chance is one half), over all pairs and among the
 four, and Spearman with the budget among the four. The published figures are printed for comparison and need not agree:
-the bots and the judge differ, and a budget is not a human rating.
+the bots and the judge differ, and a budget is not a human rating. `schemes_people.py` compares the schemes with
+people's rankings, and `target_choice.py` asks how much the choice of targets matters.
 
     python recipes/bipartite.py --data FOLDER --work FOLDER                    # or INTERLOQ_DATA=FOLDER
     python recipes/bipartite.py --data FOLDER --work FOLDER --lm FOLDER --relevance FOLDER

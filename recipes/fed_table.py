@@ -10,7 +10,8 @@ FULL with BlenderBot-400M. Other models give other figures, so ours need not agr
 Rows of a dimension: `conditional`; `whole` (used for the published figures); `conditional` with only the negative or
 only the positive follow-ups (Sato et al., 2022, Table 1), and with `prior='context'` (what the reply adds to the
 context); and for replies the trivial baseline, their length. An empty prior does not change the order of replies, so it
-has no row. Figures are Spearman's coefficient with the mean judgment; intervals by resampling. The data folder contains
+has no row. Figures are Spearman's coefficient with the mean judgment; intervals by resampling. Paired differences
+between the follow-ups of either side, on this set and two others, are in `fed_variants.py`. The data folder contains
 `fed`, unpacked or as .tar.gz. The exit code is 0, or 2 if data or the model are missing.
 """
 
