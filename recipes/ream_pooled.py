@@ -258,16 +258,17 @@ def find_ceilings(judged: Judged, queries: Sequence[Labelled], resamples: int) -
             every = np.arange(len(query.pool), dtype=np.int32)[None]
             halves[name].append((float(compute_labels(seen, every)[0]), float(compute_labels(unseen, every)[0])))
     rows = []
-    for name in gains:
-        known = ~np.isnan(np.array(halves[name])).any(axis=1)
-        correlation = float(np.corrcoef(np.array(halves[name])[known].T)[0, 1])
-        cells = []
-        for column in range(len(SIZES)):
-            values = np.array(gains[name])[:, column]
-            there = ~np.isnan(values)
-            own = [topic for topic, is_known in zip(topics, there, strict=True) if is_known]
-            cells.append(number_with_interval(*measure_difference(own, values[there], resamples)))
-        rows.append([f"split {name}", number(correlation), *cells])
+    for name, values in gains.items():
+        both = np.array([pair for pair in halves[name] if not np.isnan(pair).any()])
+        cells = [number(float(np.corrcoef(both.T)[0, 1]) if len(both) > 1 else None)]
+        for column in np.array(values).T:
+            known = np.flatnonzero(~np.isnan(column))
+            if len(known):
+                difference = measure_difference([topics[i] for i in known], column[known], resamples)
+                cells.append(number_with_interval(*difference))
+            else:
+                cells.append(number(None))
+        rows.append([f"split {name}", *cells])
     return rows
 
 

@@ -1,8 +1,8 @@
 """Rated replies of `ream_pooled.py`: DSTC7, Gupta with SCARCE, DailyDialog++, and Reddit rated by the shipped judge.
 
 The last set has no ratings by people. A context with ten or more real replies gets thirty replies of known kinds: four
-of the real replies, ten real replies to the most similar other contexts, ten to random contexts, four real replies with
-their words in random order, and two that fit everywhere. `judge(model='ready')` rates them, without the noise of a few
+of the real replies, the same four with their words in random order, ten real replies to the most similar other
+contexts, ten to random contexts, and two that fit everywhere. `judge(model='ready')` rates them, without the noise of a few
 people, but with its own errors: what is learned there is to predict the judge. The other real replies are references.
 """
 
@@ -83,7 +83,7 @@ def reddit_queries(path: Path, sentences: str) -> Iterator[RatedQuery]:
         others = [j for j in near[i].tolist() if j != i]
         similar = [texts[contexts[j]][0] for j in others[:SIMILAR]]
         random = [texts[contexts[j]][1] for j in rng.choice(others[SIMILAR:], OTHER, replace=False)]
-        shuffled = [" ".join(rng.permutation(text.split())) for text in real[REAL : REAL + SHUFFLED]]
+        shuffled = [" ".join(rng.permutation(text.split())) for text in real[:SHUFFLED]]
         replies = tuple(dict.fromkeys([*real[:REAL], *similar, *random, *shuffled, *GENERIC]))
         turns = tuple(context.split(" EOS "))
         samples = [Sample("", tuple(map(Turn, turns)), reply) for reply in replies]

@@ -48,7 +48,7 @@ class WordEncoder:
         for row, text in zip(vectors, texts, strict=True):
             for word in text.lower().split():
                 row[zlib.crc32(word.encode()) % 64] += 1
-        return vectors / np.maximum(1e-9, np.linalg.norm(vectors, axis=1, keepdims=True))
+        return np.asarray(vectors / np.maximum(1e-9, np.linalg.norm(vectors, axis=1, keepdims=True)))
 
 
 class WordReader(PairReader):
