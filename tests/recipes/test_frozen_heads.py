@@ -14,9 +14,15 @@ import frozen_heads
 import numpy as np
 import own_scores_english
 import pytest
+import torch
 from frozen_heads import HeadSettings, Rows, TurnVectors
 
 from interloq import Dialogue, InputError, Rating, Sample, Turn
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)  # for networks this small, threads do little but wait for each other
 
 
 def vectors_of(*texts: str, width: int = 4) -> TurnVectors:
@@ -57,8 +63,8 @@ def test_principal_components_keep_distances() -> None:
 
 
 def test_only_a_token_learns_what_differs_between_users() -> None:
-    train, dev, test = (users_who_differ(n, seed) for seed, n in enumerate((1500, 300, 300)))
-    settings = HeadSettings(hidden=16, batch=64, learning_rate=1e-2, dropout=0.0)
+    train, dev, test = (users_who_differ(n, seed) for seed, n in enumerate((1000, 200, 300)))
+    settings = HeadSettings(hidden=16, batch=50, learning_rate=1e-2, dropout=0.0)
     answered, everything = test.y == 1, np.arange(300)
     without = frozen_heads.train_head(train, dev, 0, settings, 0).predict(test)
     token = frozen_heads.train_head(train, dev, 2, settings, 0).predict(test)
@@ -71,7 +77,7 @@ def test_numbers_are_learned_with_the_squared_error() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(400, 2)).astype(np.float32)
     rows = Rows(x, 3 + x[:, 0].astype(np.float64), np.zeros(400, dtype=np.int64))
-    settings = HeadSettings(labels=False, learning_rate=1e-2, epochs=30, batch=32, dropout=0.0)
+    settings = HeadSettings(labels=False, learning_rate=1e-2, epochs=15, batch=16, dropout=0.0)
     head = frozen_heads.train_head(rows, rows, 0, settings, 0)
     assert head.dev_loss < 0.1
     assert abs(head.predict(rows).mean() - 3) < 0.2
@@ -128,17 +134,34 @@ def test_a_token_that_does_nothing_does_not_help() -> None:
     assert {finding.value for finding in findings} == {0}
 
 
-def test_folds_test_every_unanswered_reply() -> None:
+def answered_once(n: int, first: int = 0) -> list[Sample]:
+    """Return two replies per dialogue to four users; each answers the first and not the second."""
     samples = []
-    for i in range(60):
+    for i in range(first, first + n):
         turns = [Turn("a", "bot"), Turn("b", f"u{i % 4}")]
         for k in (1, 2):
             ratings = [Rating(float(k == 1), f"u{i % 4}", "continued", "interlocutor")]
             samples.append(Sample(f"d{i}#{k}", turns[:k], "a" if k == 1 else "b", (), "", ratings, f"d{i}"))
+    return samples
+
+
+def test_folds_test_every_unanswered_reply() -> None:
     settings = HeadSettings(epochs=1, hidden=4)
-    found = dcp_frozen.run_folds(samples, vectors_of("a", "b"), (0,), settings)
+    found = dcp_frozen.run_folds(answered_once(60), vectors_of("a", "b"), (0,), settings)
     assert (~found.labels).sum() == 60
     assert set(found.users) == {"u0", "u1", "u2", "u3"}
+
+
+def test_users_with_many_replies_are_also_tested_with_few(capsys: pytest.CaptureFixture[str]) -> None:
+    parts = {"train": answered_once(40), "dev": answered_once(8, 40), "test": answered_once(8, 48)}
+    settings = HeadSettings(epochs=1, hidden=4)
+    capped = dcp_frozen.run_capped(parts, vectors_of("a", "b"), (0,), settings, 5)
+    assert capped.sizes == {f"u{i}": 20 for i in range(4)}  # what the users have, not what was learned from
+    whole = make_tested(2)
+    findings = dcp_frozen.cap_findings(whole, {100: make_tested(0), 400: whole}, 20)
+    assert [finding.units for finding in findings] == [20, 20]
+    assert (findings[0].verdict, findings[1].value) == ("holds", 0)
+    assert "at most 100 training replies" in capsys.readouterr().out
 
 
 def test_engagement_in_replies_of_people_and_of_systems() -> None:
@@ -263,14 +286,14 @@ def test_left_out_errors_are_exact() -> None:
 
 def test_people_and_texts_are_both_learned() -> None:
     rng = np.random.default_rng(0)
-    person = np.repeat(np.arange(60), 5)
-    offsets, text = rng.normal(size=60) * 3, rng.normal(size=(300, 6))
-    y = 50 + offsets[person] + text[:, 0] + 0.3 * rng.normal(size=300)
+    person = np.repeat(np.arange(30), 5)
+    offsets, text = rng.normal(size=30) * 3, rng.normal(size=(150, 6))
+    y = 50 + offsets[person] + text[:, 0] + 0.3 * rng.normal(size=150)
     conversations = [own_scores_english.Conversation(str(i), str(name), "A", [], {}) for i, name in enumerate(person)]
     known = own_scores_english.known_folds(conversations)
-    assert [sorted(known[person == name]) for name in (0, 59)] == [[0, 1, 2, 3, 4]] * 2
+    assert [sorted(known[person == name]) for name in (0, 29)] == [[0, 1, 2, 3, 4]] * 2
     new = own_scores_english.new_folds(person)
-    assert all(len(set(new[person == name])) == 1 for name in range(60))
+    assert all(len(set(new[person == name])) == 1 for name in range(30))
     r = {}
     for title, design in {
         "text": own_scores_english.Design(text, None),
