@@ -2,8 +2,9 @@
 
 The last set has no ratings by people. A context with ten or more real replies gets thirty replies of known kinds: four
 of the real replies, the same four with their words in random order, ten real replies to the most similar other
-contexts, ten to random contexts, and two that fit everywhere. `judge(model='ready')` rates them, without the noise of a few
-people, but with its own errors: what is learned there is to predict the judge. The other real replies are references.
+contexts, ten to random contexts, and two that fit everywhere. `judge(model='ready')` rates them, without the noise of a
+few people, but with its own errors: what is learned there is to predict the judge. The other real replies are
+references.
 """
 
 from __future__ import annotations

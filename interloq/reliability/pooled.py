@@ -6,7 +6,7 @@ It learns as described in `pooled_fit.py`. It is saved as JSON and NumPy arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -228,9 +228,7 @@ class Pooled:
     ) -> Prediction:
         """Predict sets of references for queries; NaN as in `Reliability`. `replies` are the ones to be scored."""
         parts = []
-        for turns, given, scored in zip(queries, reference_sets, replies or [()] * len(queries), strict=True):
-            texts = distinct_texts(given) if has_text(turns) else ()
-            pool, suffix = self._pool(turns, texts, scored)
+        for texts, pool, suffix in self._pools(queries, reference_sets, replies):
             parts.append(self._predict(pool, np.array([[*range(len(texts)), NONE]]), suffix)[0])
         return Prediction(*(np.array([getattr(part, name) for part in parts]) for name in ("mean", "low", "high")))
 
@@ -239,9 +237,7 @@ class Pooled:
     ) -> list[Effects]:
         """Return the effect of each distinct reference: how much the prediction falls without it."""
         effects = []
-        for turns, given, scored in zip(queries, reference_sets, replies or [()] * len(queries), strict=True):
-            texts = distinct_texts(given) if has_text(turns) else ()
-            pool, suffix = self._pool(turns, texts, scored)
+        for texts, pool, suffix in self._pools(queries, reference_sets, replies):
             whole = np.array([[*range(len(texts)), NONE]])
             sets = np.repeat(whole, len(texts), axis=0)
             sets[np.arange(len(texts)), np.arange(len(texts))] = NONE
@@ -252,6 +248,14 @@ class Pooled:
             effect = self.heads[f"predict{suffix}"].of(difference)
             effects.append(Effects(tuple(texts), effect, self._predict(pool, whole, suffix)[0]))
         return effects
+
+    def _pools(
+        self, queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]], replies: Any
+    ) -> Iterator[tuple[tuple[str, ...], Pool, str]]:
+        """Yield the distinct references of each query with their pool; none for a query without text."""
+        for turns, given, scored in zip(queries, reference_sets, replies or [()] * len(queries), strict=True):
+            texts = distinct_texts(given) if has_text(turns) else ()
+            yield texts, *self._pool(turns, texts, scored)
 
     def _pool(self, turns: Sequence[str], texts: Sequence[str], replies: Replies) -> tuple[Pool, str]:
         """Return the pool of a query, and which weights to use for it."""
