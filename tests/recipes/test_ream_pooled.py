@@ -67,12 +67,12 @@ def test_findings_of_all_sets_and_of_another_file(
     assert [item for item, _ in decisive] == ["004/58", "004/59"]
     assert all(set_.startswith("DSTC7") for _, set_ in decisive)
     assert {finding.data.split(",")[0] for finding in found.findings} == {*ream_pooled.MOST_QUERIES, "test file"}
-    assert [table.title.split(":")[0] for table in found.tables] [1:] == ["Table 2", "Table 3", "Figure 3"]
+    assert [table.title.split(":")[0] for table in found.tables][1:] == ["Table 2", "Table 3", "Figure 3"]
 
 
 def test_replies_to_reddit_are_of_known_kinds(data: Path) -> None:
-    queries = list(ream_pooled_sets.reddit_queries(data / "reddit_multiref.tar.gz", ""))
-    assert len(queries) == 24
+    queries = list(ream_pooled_sets.reddit_queries(data / "reddit_multiref.tar.gz", "", 20))
+    assert len(queries) == 20
     for query in queries:
         assert query.turns[0] == "hello"
         assert len(query.references) == 12 - ream_pooled_sets.REAL
