@@ -88,8 +88,10 @@ def run(args: argparse.Namespace) -> list[Finding]:
     sets, pairs = sets_with_one_reference(data), pool(data, work)
     replies = pool_replies(sets)
     rows = score_forms(sets, pairs, specs(args.vectors, ""))
-    where = f"mean of {len(sets)} sets, whole pool"
-    findings = [measure(claim, replies, rows, where, args.resamples) for claim in claims()]
+    findings = []
+    for claim in claims():
+        measured_sets = f"mean of {len(sets)} sets" if claim.end is None else "mean of USR's two sets"
+        findings.append(measure(claim, replies, rows, f"{measured_sets}, whole pool", args.resamples))
     if args.encoder:
         part = score_with_encoder(sets, pairs, args.encoder, args.vectors)
         where = f"mean of {len(sets)} sets, {args.encoder:,} random pairs of the pool"
