@@ -401,9 +401,13 @@ def table(scored: Scored, level: str) -> PublishedTable:
     note = "Sensibleness has no positive follow-ups."
     if scored.name == JI:
         note += " Ji et al. did not ask for specificity; consistent stands for sensibleness."
+    if scored.name == FED_REPLIES:
+        note += " Semantically appropriate stands for sensibleness."
+    if scored.name == FED_DIALOGUES:
+        note += " Only coherent, which stands for sensibleness, and overall were asked about dialogues."
     if scored.name == SPOT:
         note += " Overall is the share of answers that the bot is human."
-    title = f"Spearman of FED with people, over {'systems' if level == 'system' else 'dialogues'}"
+    title = f"Spearman of FED with people, over {'systems' if level == 'system' else _level_name(scored)}"
     data = f"{scored.name}, {len(scored.units):,} {_items(scored)}"
     return PublishedTable(item="002/31", title=title, data=data, columns=list(COLUMNS.values()), rows=rows, note=note)
 
@@ -497,6 +501,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, level in ((FED_REPLIES, "turn"), (FED_DIALOGUES, "dialogue")):
             scored = score_fed_set(name, by_level[level], score)
             findings += table_findings(scored, scored.level)
+            tables.append(table(scored, scored.level))
     except InterloqError as error:
         print(f"fed_variants: {error}", file=sys.stderr)
         return 2

@@ -150,7 +150,11 @@ def test_everything_is_reported(data: Path, tmp_path: Path, monkeypatch: pytest.
     assert {"over dialogues", "over systems", "over replies"} <= {
         finding.way.rpartition(", ")[2] for finding in measured.findings
     }
-    assert len(measured.tables) == 4
+    assert [table.title.rpartition(" ")[2] for table in measured.tables] == [
+        *["dialogues", "systems"] * 2,
+        "replies",
+        "dialogues",
+    ]
     table = measured.tables[0]
     assert table.columns == ["FED", "w/o neg", "w/o pos"]
     assert [cell.published for cell in table.rows["Overall"]] == [0.329, -0.367, 0.386]

@@ -63,11 +63,11 @@ def test_a_fixed_set_that_separates_all_bots_turns_nothing(scores: Scores) -> No
 
 
 def test_table_6_counts_favoured_bots(scores: Scores) -> None:
-    openings = np.arange(OPENINGS)
+    openings, each = np.arange(OPENINGS), range(OPENINGS)
     counts = np.zeros((2, 2))
     for favoured in (0, 3, 4):
-        fair = [_mean(scores.all_play_all, bot, (0, 2, 3, 4), openings) for bot in (favoured, 2)]
-        unfair = [_mean(scores.all_play_all, bot, (favoured, 2, 1, 5), openings) for bot in (favoured, 2)]
+        fair = [_mean(scores.all_play_all, bot, (0, 2, 3, 4), each) for bot in (favoured, 2)]
+        unfair = [_mean(scores.all_play_all, bot, (favoured, 2, 1, 5), each) for bot in (favoured, 2)]
         counts[int(fair[0] <= fair[1]), int(unfair[0] <= unfair[1])] += 1
     assert scores.table(openings).tolist() == counts.tolist()
     assert scores.net_overturned(openings) == pytest.approx((counts[1, 0] - counts[0, 1]) / 3)
