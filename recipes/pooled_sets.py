@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rated_sets import Floats, RatedSet
-from results import Finding, Interval, Places, interval_by_unit
+from results import Cell, Finding, Interval, Places, interval_by_unit
 
 from interloq.statistics.correlation import by_rows, resample_coefficients
 from interloq.statistics.resampling import percentile_interval
@@ -150,11 +150,12 @@ def measure(
     else:
         kept = np.flatnonzero(usable & np.isfinite(replies.by_annotator).any(axis=0))
         value, ci = _difference_of_ends(claim, claim.end, replies, compared, kept, resamples)
+    is_defined = bool(np.isfinite([value, *ci]).all())  # not if a row or an annotator is constant
     return Finding(
         item=claim.item,
         way=claim.way,
-        value=value,
-        ci=ci,
+        value=value if is_defined else None,
+        ci=ci if is_defined else None,
         units=replies.count_contexts(kept),
         unit="contexts",
         data=data,
@@ -191,3 +192,18 @@ def agreement_with_interval(
     """Return the mean agreement of one row over the replies that it scored, with its interval."""
     found = mean_agreement(replies, scores, coefficient, np.flatnonzero(np.isfinite(scores)), resamples)
     return found.value, found.interval
+
+
+def agreement_cell(
+    replies: PooledReplies, scores: Floats, coefficient: str, published: float | None, resamples: int
+) -> Cell:
+    """Return the mean agreement of one row next to a published figure."""
+    value, ci = agreement_with_interval(replies, scores, coefficient, resamples)
+    return make_cell(published, value, ci)
+
+
+def make_cell(published: float | None, ours: float, ci: Interval | None = None) -> Cell:
+    """Return a cell of a published table; without our figure if it is undefined."""
+    if not np.isfinite([ours, *(ci or ())]).all():
+        return Cell(published=published)
+    return Cell(published=published, ours=ours, ci=ci)

@@ -40,9 +40,10 @@ from pooled_sets import (
     SPEARMAN,
     Difference,
     PooledReplies,
-    agreement_with_interval,
+    agreement_cell,
     annotator_agreement,
     correlate,
+    make_cell,
     measure,
     pool_replies,
 )
@@ -222,11 +223,9 @@ def row_cells(replies: PooledReplies, row: str, scores: Floats, resamples: int) 
     published = iter(PUBLISHED.get(row, (None,) * 6))
     kept = np.flatnonzero(np.isfinite(scores))
     for coefficient in (SPEARMAN, PEARSON):
-        value, ci = agreement_with_interval(replies, scores, coefficient, resamples)
-        cells.append(Cell(published=next(published), ours=value, ci=ci))
-        for end in (max, min):
-            ours = annotator_agreement(replies, scores, coefficient, end, kept)
-            cells.append(Cell(published=next(published), ours=ours))
+        cells.append(agreement_cell(replies, scores, coefficient, next(published), resamples))
+        highest, lowest = (annotator_agreement(replies, scores, coefficient, end, kept) for end in (max, min))
+        cells += [make_cell(next(published), highest), make_cell(next(published), lowest)]
     return cells
 
 

@@ -42,10 +42,12 @@ from pooled_sets import (
     PEARSON,
     SPEARMAN,
     Difference,
+    Ends,
     PooledReplies,
-    agreement_with_interval,
+    agreement_cell,
     annotator_agreement,
     human_agreement,
+    make_cell,
     measure,
     pool_replies,
 )
@@ -339,21 +341,27 @@ def cells_of(replies: PooledReplies, scores: Mapping[str, Floats], resamples: in
     """Return the six figures of each row, averaged over the sets, next to the published ones."""
     cells: dict[str, list[Cell]] = {}
     for row, published in PUBLISHED.items():
-        cells[row] = [Cell(published=figure) for figure in published]
-        for i, coefficient in enumerate(COEFFICIENTS):
-            for j, end in enumerate((None, max, min)):
-                figure = published[3 * i + j]
-                if row == PEOPLE and end is not None:
-                    ours = human_agreement(replies, coefficient, end)
-                    cells[row][3 * i + j] = Cell(published=figure, ours=ours)
-                elif row in scores and end is not None:
-                    kept = np.flatnonzero(np.isfinite(scores[row]))
-                    ours = annotator_agreement(replies, scores[row], coefficient, end, kept)
-                    cells[row][3 * i + j] = Cell(published=figure, ours=ours)
-                elif row in scores:
-                    value, ci = agreement_with_interval(replies, scores[row], coefficient, resamples)
-                    cells[row][3 * i + j] = Cell(published=figure, ours=value, ci=ci)
+        figures = iter(published)
+        cells[row] = []
+        for coefficient in COEFFICIENTS:
+            mean, highest, lowest = next(figures), next(figures), next(figures)
+            if row in scores:
+                cells[row].append(agreement_cell(replies, scores[row], coefficient, mean, resamples))
+            else:
+                cells[row].append(Cell(published=mean))
+            for end, figure in ((max, highest), (min, lowest)):
+                cells[row].append(make_cell(figure, _agreement_at(replies, row, scores, coefficient, end)))
     return cells
+
+
+def _agreement_at(replies: PooledReplies, row: str, scores: Mapping[str, Floats], coefficient: str, end: Ends) -> float:
+    """Return the highest or lowest agreement of a row with an annotator, or of two annotators; NaN without the row."""
+    if row == PEOPLE:
+        return human_agreement(replies, coefficient, end)
+    if row not in scores:
+        return float("nan")
+    kept = np.flatnonzero(np.isfinite(scores[row]))
+    return annotator_agreement(replies, scores[row], coefficient, end, kept)
 
 
 def papers_tables(cells: Mapping[str, Sequence[Cell]], data: str, note: str) -> list[PublishedTable]:
