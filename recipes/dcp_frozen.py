@@ -513,16 +513,15 @@ def run(args: argparse.Namespace, started: float) -> None:
     torch.set_num_threads(args.threads)
     data, out = data_folder(args.data), Path(args.out)
     if not (out / "data" / LOG).exists():
-        prepare_continuity(LOG, data, out / "data", quick=args.quick, all_training=True)
+        prepare_continuity(LOG, data, out / "data", all_training=True)
     parts = {part: samples_of(out / "data" / LOG, part) for part in ("train", "dev", "test")}
     everything = [sample for samples in parts.values() for sample in samples]
     cache = out / "vectors.sqlite"
     encoded = encode_texts(texts_of(everything), cache, args.encoder)
     reduction = Reduction.fit(encoded)
     vectors = reduction(encoded)
-    settings = HeadSettings(epochs=1) if args.quick else HeadSettings()
-    seeds = SEEDS[:1] if args.quick else SEEDS
-    by_rate, heads = run_latest(parts, vectors, seeds, settings)
+    settings = HeadSettings()
+    by_rate, heads = run_latest(parts, vectors, SEEDS, settings)
     best, *others = by_rate.values()
     print_figures(best, parts)
     findings = token_findings(best, f"latest dialogues, rate {best.rate:g}", args.resamples, decides=True)
@@ -530,9 +529,9 @@ def run(args: argparse.Namespace, started: float) -> None:
         findings += token_findings(other, f"latest dialogues, rate {other.rate:g}", args.resamples, within=False)
     findings += growth_findings(best, "latest dialogues", args.resamples, decides=True)
     chosen = replace(settings, learning_rate=best.rate)
-    capped = {cap: run_capped(parts, vectors, seeds, chosen, cap) for cap in CAPS}
+    capped = {cap: run_capped(parts, vectors, SEEDS, chosen, cap) for cap in CAPS}
     findings += cap_findings(best, capped, args.resamples)
-    folds = run_folds(everything, vectors, FOLD_SEEDS[:1] if args.quick else FOLD_SEEDS, chosen)
+    folds = run_folds(everything, vectors, FOLD_SEEDS, chosen)
     findings += token_findings(folds, "held-out dialogues", args.resamples)
     findings += growth_findings(folds, "held-out dialogues", args.resamples, decides=False)
     rated = score_engagement(data, heads, reduction, cache, args)
@@ -550,7 +549,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--relevance", default="ready", metavar="FOLDER", help="in place of BERT-NSP (ready)")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for intervals (1000)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of PyTorch (1)")
-    parser.add_argument("--quick", action="store_true", help="few samples, one epoch, one seed: a test of the script")
     add_measured_option(parser)
     args = parser.parse_args(argv)
     return exit_code("dcp_frozen", lambda: run(args, started))

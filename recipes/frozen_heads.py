@@ -4,7 +4,8 @@ Every turn is encoded once, and its vector is kept in a cache on disk; the encod
 each reply, the vectors of the reply, of the turn before it and of the turns before that (their mean), and five numbers
 that a network with the whole context could count or see: the number of the turn, both lengths, the cosine of the reply
 with the turn before it, and with the earlier turns. It may also read a vector about the user: an embedding that is
-learned with it (the user token), or vectors of their profile. Vectors are reduced to their WIDTH principal components.
+learned with it (the user token), or vectors of their profile. Vectors are reduced to WIDTH principal components, which
+are found on all turns without their labels.
 
 How this differs from Tsuta et al. (2024): they fine-tune BERT-base on the whole context, and a user token can change
 how every word is read. Here a token can change only what the head makes of finished vectors, so a gain that needs the
