@@ -105,7 +105,7 @@ class Pooled:
             heads[f"predict{name}"] = alone.select(every, columns_of(predicts, replies=replies), settings.folds)
             heads[f"choose{name}"] = among.select(every, columns_of(POOLED, replies=replies), settings.folds)
         complete = np.array([query.complete for query in labelled])
-        noise, variance = float(np.mean([query.noise for query in labelled])), float(complete.var())
+        noise, variance = alone.noise, float(complete.var())
         facts["labels"] = {
             "queries": len(labelled),
             "replies": float(np.mean([len(query.scored.query.replies) for query in labelled])),

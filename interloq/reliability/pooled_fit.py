@@ -4,10 +4,10 @@
 f(q, R) = w · φ(q, R),   w = (Σ_q v_q X_qᵀ X_q / n_q + λ Σ_q v_q)⁻¹ Σ_q v_q X_qᵀ c_q / n_q,   v_q = 1 / (τ² + s_q²)
 
 φ are the standardised features in `rules.py`, c the labels of single references and of larger sets (`labels.py`). A
-label over few replies is mostly noise, s² = (1 − c̄²)² / (replies − 1). So each query counts by how much its labels say
-(τ² is the variance between queries beyond the noise), and the few weights are learned from all queries together. λ is
-chosen by the error on held-out queries. There are weights for queries and references alone, and weights for queries
-whose replies are known, though not rated.
+label over few replies is mostly noise, s² = (1 − c̄²)² / (replies − 1), with c̄ the mean of all labels. So each query
+counts by how much its labels say (τ² is the variance between queries beyond the noise), and the few weights are learned
+from all queries together. λ is chosen by the error on held-out queries. There are weights for queries and references
+alone, and weights for queries whose replies are known, though not rated.
 
 Each fold of the queries is held out once and compared there with naive predictions and with rules. If one of them is
 better than the model, it is used in place of the model, and `warning` says so.
@@ -45,6 +45,7 @@ POOLED, MEAN, SIZE = "pooled", "mean", "size"
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # λ
 CHOSEN = (1, 3, 5)  # sizes at which choices are compared
 DRAWS, RESAMPLES = 20, 1000
+LEAST_BETWEEN = 0.01  # variance between queries: its estimate may be below 0
 BATCH = 64  # queries whose references are read together
 CONSTANT = 1e-6  # a feature that varies less has no weight
 
@@ -77,7 +78,7 @@ class Labelled:
     features: Floats  # [sets, FEATURES], among the pool: what a choice depends on
     alone: Floats  # [sets, FEATURES], each set as if nothing else were known: what predictions are made from
     labels: Floats
-    noise: float  # variance of a label
+    rated: int  # replies with a rating
     complete: float  # label of all references
 
     def label(self, sets: Sets) -> Floats:
@@ -107,8 +108,9 @@ class Moments:
         _, numbers = np.unique(topics, return_inverse=True)
         self.groups = np.random.default_rng(seed).permutation(len(topics))[numbers]
         labels = np.array([query.labels.mean() for query in queries])
-        noise = np.array([query.noise for query in queries])
-        self.between = max(0.01, float(labels.var() - noise.mean()))
+        # by the mean of all labels: by its own, a query with a high label would count more, and raise all predictions
+        noise = (1 - labels.mean() ** 2) ** 2 / (np.array([query.rated for query in queries]) - 1)
+        self.noise, self.between = float(noise.mean()), max(LEAST_BETWEEN, float(labels.var() - noise.mean()))
         self.weights = 1 / (self.between + noise)
         every = np.concatenate(self.features)
         self.middle, spread = every.mean(axis=0), every.std(axis=0)
@@ -201,10 +203,9 @@ def label_queries(scored: Sequence[QueryScores], reader: PairReader, settings: P
             complete = float(compute_labels(one, np.arange(len(own), dtype=np.int32)[None])[0])
             known = ~np.isnan(labels)
             if rated >= FEWEST_REPLIES and known.any() and not np.isnan(complete):
-                noise = (1 - np.clip(labels[known].mean(), -0.9, 0.9) ** 2) ** 2 / (rated - 1)
                 pool = reader.make_pool(own, one)
                 features, alone = pool.describe(sets[known]), pool.describe_alone(sets[known])
-                yield Labelled(pool, one, features, alone, labels[known], float(noise), complete)
+                yield Labelled(pool, one, features, alone, labels[known], rated, complete)
 
 
 # ---- validation ------------------------------------------------------------------------------------------------------
