@@ -35,7 +35,6 @@ from interloq.reliability.job import KIND, metric_id, warning
 from interloq.reliability.labelled_sets import Pair
 from interloq.reliability.labels import NONE, distinct_texts, has_text
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
-from interloq.reliability.reliability_options import ModelOptions
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import fingerprint
 
@@ -134,11 +133,6 @@ class Reliability:
         if metric is not None:
             model.check_metric(metric)
         return model
-
-    @classmethod
-    def from_options(cls, options: ModelOptions) -> Reliability:
-        """Load the network that options name."""
-        return cls.load(options.model, encoder=options.encoder, device=options.device)
 
     @property
     def metric(self) -> str:
