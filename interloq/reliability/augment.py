@@ -2,9 +2,9 @@
 """Automatic annotation of REAM# (Gao et al., 2021): add candidates that raise the reliability of a reference set.
 
 Candidates of a query are tried in random order. A candidate that raises the predicted reliability is kept, until the
-set has enough references; or all are kept, because no selection of real replies to a query has been shown to be better
-than all of them. The references that a query has are never removed. Many queries try a candidate at the same time, so
-each round is one prediction over all of them; a query's result does not depend on the others.
+set has enough references; or all are kept. The references that a query has are never removed. Many queries try a
+candidate at the same time, so each round is one prediction over all of them; a query's result does not depend on the
+others.
 
 Results are appended to a file block by block, so that an interrupted run resumes after its last complete block. A
 result depends only on its request and on the run (model, limit, seed and so on), so results are found by their request.
