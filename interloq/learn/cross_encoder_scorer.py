@@ -33,9 +33,17 @@ class CrossEncoderScorer:
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, device: str = "auto", precision: Precision = "float32", trainable: bool = False
+        cls,
+        folder: str | Path,
+        *,
+        device: str = "auto",
+        precision: Precision = "float32",
+        in_files: bool = False,
+        trainable: bool = False,
     ) -> Self:
-        """Load a scorer from its folder, or the packaged one of this name; see cpu_linear.py for `precision`.
+        """Load a scorer from its folder, or the packaged one of this name.
+
+        See cpu_linear.py for `precision` and `in_files`.
 
         With `trainable`, the network keeps torch's own layers, which are slower on some processors.
         """
@@ -47,10 +55,10 @@ class CrossEncoderScorer:
             if subwords.signature() != facts["subwords"]:
                 raise foreign("the tokenizer", folder, "scorer")
             check_temperature(facts)
-        network = load_trained_network(folder, facts, tensors, outputs=1, merged=False)
+        network = load_trained_network(folder, facts, tensors, outputs=1, merged=False, trainable=trainable)
         scorer = cls(network, subwords, facts, device)
         if not trainable:
-            speed_up(scorer.network.encoder, precision)
+            speed_up(scorer.network.encoder, precision, in_files=in_files)
         merge(scorer.network)  # what is left, such as all layers on a GPU
         scorer.padded = precision == "float32"  # sums over padding differ in the last digit, which may round otherwise
         return scorer

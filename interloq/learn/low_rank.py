@@ -119,9 +119,7 @@ def _find_trained_parameters(network: torch.nn.Module) -> Iterator[tuple[str, to
 
 
 def _layers(network: CrossEncoder) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the linear layers of the encoder; GPT-2's are Conv1D."""
-    from transformers.pytorch_utils import Conv1D
-
+    """Yield the linear layers of the encoder; GPT-2's are Conv1D, of transformers, which is not imported for them."""
     for name, module in network.encoder.named_modules():
-        if isinstance(module, torch.nn.Linear | Conv1D):
+        if isinstance(module, torch.nn.Linear) or type(module).__name__ == "Conv1D":
             yield name, module

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -89,16 +89,16 @@ class Start:
         with reading_saved(self.folder):
             return weights_of(self.scorer)
 
-    def network(self, outputs: int, *, seed: int) -> CrossEncoder:
+    def network(self, outputs: int, *, seed: int, trainable: bool = True) -> CrossEncoder:
         """Return the network with a new head; a scorer keeps its head if it has this number of outputs."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             if self.scorer is None:
-                return CrossEncoder.pretrained(self.folder, outputs)
+                return CrossEncoder.pretrained(self.folder, outputs, trainable=trainable)
             facts, tensors = load_model(self.folder, kind=self.scorer["kind"])
             with reading_saved(self.folder):
                 trained_outputs = len(tensors["head.weight"])
-            network = load_trained_network(self.folder, facts, tensors, outputs=trained_outputs)
+            network = load_trained_network(self.folder, facts, tensors, outputs=trained_outputs, trainable=trainable)
             if trained_outputs != outputs:
                 return CrossEncoder(network.encoder, outputs)
             return network
@@ -142,17 +142,25 @@ def files_of(folder: Path, facts: Facts) -> Path:
 
 
 def load_trained_network(
-    folder: Path, facts: Facts, tensors: Mapping[str, torch.Tensor], *, outputs: int, merged: bool = True
+    folder: Path,
+    facts: Facts,
+    tensors: Mapping[str, torch.Tensor],
+    *,
+    outputs: int,
+    merged: bool = True,
+    trainable: bool = True,
 ) -> CrossEncoder:
     """Return the network of a trained scorer, from its own weights or from its base and the updates.
 
-    If `merged` is False, the caller must add the updates to the weights.
+    If `merged` is False, the caller must add the updates to the weights. If `trainable` is False, the network may be
+    one that only scores (see scoring_networks.py).
     """
     base = _base(folder, facts)
     if base is None:
-        whole: CrossEncoder = restore_network(lambda: CrossEncoder.empty(folder, outputs), tensors, folder)
+        make = partial(CrossEncoder.empty, folder, outputs, trainable=trainable)
+        whole: CrossEncoder = restore_network(make, tensors, folder)
         return whole
-    network = base.network(outputs, seed=0)
+    network = base.network(outputs, seed=0, trainable=trainable)
     with reading_saved(folder):
         attach_stored(network, _settings(facts), tensors, folder)
     if merged:

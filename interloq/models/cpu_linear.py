@@ -6,6 +6,9 @@ contains too. With oneDNN, the result for a row does not depend on the other row
 
 With `int8`, each row of a weight matrix and each token's state are divided by their largest absolute value and rounded
 to whole numbers from −127 to 127. Their products are summed exactly. Weights take a quarter of the memory.
+
+Weights may also stay in their file, mapped into memory: each use reads them from there and gives the memory back. That
+is about a sixth slower.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
+import threading
 from pathlib import Path
 from typing import Literal
 
@@ -39,6 +43,48 @@ class OneDnnLinear(torch.nn.Module):  # type: ignore[misc]
     def forward(self, states: torch.Tensor) -> torch.Tensor:
         """Return W x + b for each state x [..., inputs]."""
         outputs: torch.Tensor = torch.ops.mkldnn._linear_pointwise(states, self.arranged, self.bias, "none", [], "")
+        return outputs
+
+
+class Scratch(threading.local):
+    """Memory that each thread uses again: large matrices of many sizes would leave gaps in its heap."""
+
+    numbers = torch.empty(0)
+
+    def matrix(self, shape: torch.Size) -> torch.Tensor:
+        """Return a matrix whose numbers are to be written."""
+        if self.numbers.numel() < shape.numel():
+            with torch.inference_mode(mode=False):
+                self.numbers = torch.empty(shape.numel())
+        return self.numbers[: shape.numel()].view(shape)
+
+
+_scratch = Scratch()
+
+
+class FileLinear(torch.nn.Module):  # type: ignore[misc]
+    """A linear layer in float32 whose weights stay in their file, without its update; it cannot be trained or saved."""
+
+    def __init__(self, layer: torch.nn.Linear) -> None:
+        super().__init__()
+        self.bias, self.weight = layer.bias, _keep_type(layer)
+        self.stored, self.update = find_stored_weights(layer), None
+        if parametrize.is_parametrized(layer, "weight"):
+            self.update = layer.parametrizations.weight[0]
+        self.pages, self.has_onednn = _find_pages(self.stored), _has_onednn()
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Return W x + b for each state x [..., inputs]."""
+        weights = self.stored
+        if self.update is not None:
+            weights = _scratch.matrix(weights.shape)
+            torch.mm(self.update.b.detach(), self.update.a.detach(), out=weights)
+            weights.mul_(self.update.scale).add_(self.stored)
+        if self.has_onednn:
+            outputs: torch.Tensor = torch.ops.mkldnn._linear_pointwise(states, weights, self.bias, "none", [], "")
+        else:
+            outputs = torch.nn.functional.linear(states, weights, self.bias)
+        _release(*self.pages)
         return outputs
 
 
@@ -72,16 +118,19 @@ def _round(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return (rows / steps).round_().to(torch.int8), steps
 
 
-def speed_up(network: torch.nn.Module, precision: Precision = "float32") -> None:
+def speed_up(network: torch.nn.Module, precision: Precision = "float32", *, in_files: bool = False) -> None:
     """Replace the linear layers of a network that only scores, one by one, so that few weights are held twice.
 
-    A layer's update, if it has one (see learn/low_rank.py), becomes part of the new layer's weights.
+    A layer's update, if it has one (see learn/low_rank.py), becomes part of the new layer's weights. With `in_files`,
+    float32 weights stay in their files.
     In float32, a network that is on a GPU or in another number type stays as it is, and so does any if this torch or
     processor lacks what is needed.
     """
-    layer_type: type[OneDnnLinear | Int8Linear] = OneDnnLinear
+    layer_type: type[OneDnnLinear | FileLinear | Int8Linear] = OneDnnLinear
     if precision == "int8":
         layer_type = Int8Linear
+    elif in_files:
+        layer_type = FileLinear
     elif not _has_onednn():
         return
     names = [name for name, module in network.named_modules() if isinstance(module, torch.nn.Linear)]
@@ -124,10 +173,21 @@ def release_pages(weights: torch.Tensor) -> None:
 
     safetensors maps a file into memory as a whole, and the embeddings keep it there.
     """
+    _release(*_find_pages(weights))
+
+
+def _find_pages(weights: torch.Tensor) -> tuple[int, int]:
+    """Return the address and the size of the whole pages of weights that belong to a file in memory; else 0 and 0."""
     first, last = -(-weights.data_ptr() // PAGE) * PAGE, (weights.data_ptr() + weights.nbytes) // PAGE * PAGE
     if sys.platform == "linux" and first < last and _is_file(first, last):
+        return first, last - first
+    return 0, 0
+
+
+def _release(first: int, size: int) -> None:
+    if size:
         madvise = ctypes.CDLL(None).madvise
-        madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), ctypes.c_int(mmap.MADV_DONTNEED))
+        madvise(ctypes.c_void_p(first), ctypes.c_size_t(size), ctypes.c_int(mmap.MADV_DONTNEED))
 
 
 def _trim_heap() -> None:

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import lengths_of, make_batches
 from interloq.models.memory import Reader, read_in_parts
 from interloq.models.packing import Packing, count_positions
-from interloq.models.pretrained import Subwords, empty_network, load_network
+from interloq.models.pretrained import Subwords, empty_network, load_network, load_scoring_network
+from interloq.models.scoring_networks import ScoringNetwork
 from interloq.models.token_rows import Packed, TokenRows
 
 Ints = NDArray[np.int64]
@@ -49,18 +49,19 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         self.kinds: int = getattr(encoder.config, "type_vocab_size", 0) or 0
         self.vocabulary: int = encoder.config.vocab_size
         self.positions = count_positions(encoder)
-        self.causal = _is_causal(encoder.config)
+        self.causal = _is_causal(encoder)
         self.packing = Packing(encoder)
 
     @classmethod
-    def pretrained(cls, folder: Path, outputs: int) -> CrossEncoder:
+    def pretrained(cls, folder: Path, outputs: int, *, trainable: bool = True) -> CrossEncoder:
         """Return a pretrained network with a new head."""
-        return cls(load_network(folder), outputs)
+        load = load_network if trainable else load_scoring_network
+        return cls(load(folder), outputs)
 
     @classmethod
-    def empty(cls, folder: Path, outputs: int) -> CrossEncoder:
+    def empty(cls, folder: Path, outputs: int, *, trainable: bool = True) -> CrossEncoder:
         """Return a network of the shape given in `folder/config.json`, with weights still to be loaded."""
-        return cls(empty_network(folder), outputs)
+        return cls(empty_network(folder, trainable=trainable), outputs)
 
     def forward(self, rows: TokenRows | Packed) -> torch.Tensor:
         """Return the logits of each row."""
@@ -141,12 +142,17 @@ def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
     return cut
 
 
-def _is_causal(config: Any) -> bool:
+def _is_causal(encoder: torch.nn.Module) -> bool:
     """Return whether tokens see earlier tokens only, as in language models; BERT-like models can also be decoders."""
-    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
+    if isinstance(encoder, ScoringNetwork):
+        return encoder.causal
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
+
+    kind = type(encoder.config)
+    if kind not in MODEL_FOR_CAUSAL_LM_MAPPING:
         return False
-    if type(config) in MODEL_FOR_MASKED_LM_MAPPING:
-        return bool(getattr(config, "is_decoder", False))
+    if kind in MODEL_FOR_MASKED_LM_MAPPING:
+        return bool(getattr(encoder.config, "is_decoder", False))
     return True
 
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-import transformers
 
 from interloq.models.token_rows import Packed, TokenRows
 
@@ -66,7 +65,10 @@ class Packing:
             self._attend_by(before)
 
     def _attend_by(self, name: str) -> None:
+        import transformers  # not needed by networks that only score
+
         if self.model.config._attn_implementation != name:
+            transformers.AttentionInterface.register(ATTENTION, packed_attention)
             self.model.set_attn_implementation(name)
         if self.model.config._attn_implementation != name:  # MPNet, whose relative positions are part of attention
             raise NotImplementedError(f"{type(self.model).__name__} has an attention of its own")
@@ -170,6 +172,3 @@ def packed_attention(
         query, key, value, attn_mask=allowed, dropout_p=dropout, scale=scaling
     )
     return states.transpose(1, 2).contiguous(), None
-
-
-transformers.AttentionInterface.register(ATTENTION, packed_attention)

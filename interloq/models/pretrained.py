@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import safetensors
 import torch
-import transformers
+from tokenizers import Tokenizer
 
 from interloq.data.files.durable import write_atomically
 from interloq.data.files.folders import find_matching
@@ -28,6 +28,7 @@ from interloq.data.files.opening import read_json
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError, InterloqError, short_repr
 from interloq.models.cpu_linear import release_pages
+from interloq.models.scoring_networks import ScoringNetwork, build_network, fit_names
 from interloq.models.smollm2 import SMOLLM2, smollm2_folder
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.trust import HUB
@@ -58,6 +59,8 @@ TOKENIZER = (
     "sentencepiece.bpe.model",
     "tokenizer.model",
 )
+# fingerprints of tokenizers that give the same tokens without transformers: MiniLM's, all-mpnet-base-v2's and SmolLM2's
+PLAIN = ("ce9ecd631c686806", "fd98a29f1c286c8f", "89b4100f4b94944b")
 OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 LONGEST = 128  # tokens of a text that are used
 
@@ -113,6 +116,8 @@ def read_config(folder: Path, *, hint: str = FOLDER) -> Any:
     with _loading("cannot load a model", folder, hint):
         if (folder / CONFIG).is_file():
             _check_sizes(read_json(folder / CONFIG, hint=hint).get)  # transformers would divide by them
+        import transformers
+
         config = transformers.AutoConfig.from_pretrained(folder, **OPTIONS)
         _check_sizes(lambda name: getattr(config, name, None))  # under the names that all model types share
     return config
@@ -134,31 +139,75 @@ def load_tokenizer(folder: Path) -> Any:
     """Load a tokenizer. If its files are missing, transformers invents one without a vocabulary: that is refused."""
     hint = "copy the complete model folder, with its tokenizer"
     with _loading("cannot load a tokenizer", folder, hint):
+        import transformers
+
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **OPTIONS)
         if len(tokenizer) - len(tokenizer.all_special_ids) < WORDS:
             raise ValueError("it has no vocabulary")
     return tokenizer
 
 
-def load_network(folder: Path, kind: Any = transformers.AutoModel, *, hint: str = ENCODER) -> Any:
-    """Load a network in float32, as one of transformers' `AutoModel…` classes, with every weight from its files.
+def load_network(folder: Path, kind: Any = None, *, hint: str = ENCODER) -> Any:
+    """Load a network in float32 with every weight from its files, as one of transformers' `AutoModel…` classes.
 
-    An encoder's pooler may be missing: few have one, and it is not used.
+    Without a class it is an encoder. Its pooler may be missing: few encoders have one, and it is not used.
     """
-    network, missing = load_partly(folder, kind, hint=hint)
-    if kind is transformers.AutoModel:
+    import transformers
+
+    network, missing = load_partly(folder, kind or transformers.AutoModel, hint=hint)
+    if kind is None:
         missing = [name for name in missing if not name.startswith("pooler.")]
+    _check_complete(missing, folder, hint)
+    return network
+
+
+def load_scoring_network(folder: Path) -> Any:
+    """Load an encoder that is not trained: without transformers, if it is one of `scoring_networks`."""
+    with _loading("cannot load a model", folder, FOLDER):
+        network = _build_scoring_network(folder)
+        if network is None:
+            return load_network(folder)
+        tensors = fit_names(network, _read_tensors(folder))
+        _check_complete(sorted(network.state_dict().keys() - tensors.keys()), folder, ENCODER)
+        network.load_state_dict(tensors, assign=True)
+    return network
+
+
+def _build_scoring_network(folder: Path) -> ScoringNetwork | None:
+    settings = read_json(folder / CONFIG, hint=FOLDER)
+    _check_sizes(settings.get)
+    return build_network(settings)
+
+
+def _read_tensors(folder: Path) -> dict[str, torch.Tensor]:
+    """Return the weights as parts of their files, which are mapped into memory."""
+    tensors = {}
+    for path in find_matching(folder, "*.safetensors"):
+        with safetensors.safe_open(path, "pt") as file:
+            for name in file.keys():  # noqa: SIM118 - not a dict
+                tensors[name] = file.get_tensor(name)
+                _check_finite(name, tensors[name], folder)
+    return tensors
+
+
+def _check_complete(missing: Sequence[str], folder: Path, hint: str) -> None:
+    """Refuse a network without some of its weights."""
     if missing:
         names = repr(missing[0])
         if len(missing) > 1:
             names += f" and {len(missing) - 1} more"
         raise InputError(f"the model has no weights for {names}", hint=hint, where=str(folder))
-    return network
 
 
-def empty_network(folder: Path) -> Any:
+def empty_network(folder: Path, *, trainable: bool = True) -> Any:
     """Return an encoder of the shape given in `config.json`, with weights still to be loaded."""
+    if not trainable:
+        with _loading("cannot build the model", folder, "copy the complete model folder"):
+            if network := _build_scoring_network(folder):
+                return network
     config = read_config(folder)
+    import transformers
+
     with _loading("cannot build the model", folder, "copy the complete model folder"):
         return transformers.AutoModel.from_config(config, dtype=torch.float32)
 
@@ -166,6 +215,8 @@ def empty_network(folder: Path) -> Any:
 def load_partly(folder: Path, kind: Any, *, hint: str) -> tuple[Any, list[str]]:
     """Return the network, and the names of weights missing from its files, which transformers initialises at random."""
     read_config(folder)
+    import transformers
+
     verbosity = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()  # it would warn about unused heads
     transformers.logging.disable_progress_bar()
@@ -175,7 +226,7 @@ def load_partly(folder: Path, kind: Any, *, hint: str) -> tuple[Any, list[str]]:
             network, loading_info = _load(kind, folder, options, hint)
     finally:
         transformers.logging.set_verbosity(verbosity)
-    _check_finite(folder)
+    _read_tensors(folder)  # apart from the network, to leave none in memory
     return network, sorted(loading_info["missing_keys"])
 
 
@@ -184,17 +235,13 @@ def _has_only_numbers(tensor: torch.Tensor) -> bool:
     return bool(torch.isfinite(torch.stack(tensor.aminmax())).all())
 
 
-def _check_finite(folder: Path) -> None:
-    """Refuse weights with NaN or infinity. The files are read apart from the network, to leave none in memory."""
-    for path in find_matching(folder, "*.safetensors"):
-        with safetensors.safe_open(path, "pt") as file:
-            for name in file.keys():  # noqa: SIM118 - not a dict
-                tensor = file.get_tensor(name)
-                if tensor.is_floating_point() and tensor.numel() and not _has_only_numbers(tensor):
-                    raise InputError(
-                        f"weights {name!r} contain NaN or infinity", hint="download the model again", where=str(folder)
-                    )
-                release_pages(tensor)
+def _check_finite(name: str, tensor: torch.Tensor, folder: Path) -> None:
+    """Refuse weights with NaN or infinity; weights that were read from their file for this do not stay in memory."""
+    if tensor.is_floating_point() and tensor.numel() and not _has_only_numbers(tensor):
+        raise InputError(
+            f"weights {name!r} contain NaN or infinity", hint="download the model again", where=str(folder)
+        )
+    release_pages(tensor)
 
 
 def _load(kind: Any, folder: Path, options: dict[str, Any], hint: str) -> tuple[Any, Any]:
@@ -303,6 +350,31 @@ def _from_hub(name: str, *, download: bool) -> Path:
         ) from error
 
 
+class PlainTokenizer:
+    """A tokenizer of `PLAIN`, read without transformers, with what `Subwords` asks of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._special = read_json(folder / "tokenizer_config.json")
+        self.unk_token_id, self.pad_token_id = self._id_of("unk_token"), self._id_of("pad_token")
+        self.cls_token_id, self.bos_token_id = self._id_of("cls_token"), self._id_of("bos_token")
+        self.sep_token_id, self.eos_token_id = self._id_of("sep_token"), self._id_of("eos_token")
+
+    def _id_of(self, name: str) -> int | None:
+        token = self._special.get(name)
+        return None if token is None else self._tokenizer.token_to_id(token)
+
+    def __len__(self) -> int:
+        return int(self._tokenizer.get_vocab_size())
+
+    def __call__(self, texts: list[str], *, max_length: int, **_: Any) -> dict[str, list[list[int]]]:
+        """Return the ids of the texts, without special tokens."""
+        found = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return {"input_ids": [text.ids[:max_length] for text in found]}
+
+
 class Subwords:
     """Token ids of a pretrained tokenizer; `gru.Pieces` does this for our own networks.
 
@@ -313,7 +385,8 @@ class Subwords:
         if longest < 1:
             raise InputError(f"longest must be at least 1, got {longest}")
         self.folder, self.longest = folder, longest
-        self._tokenizer = load_tokenizer(folder)
+        is_plain = tokenizer_fingerprint(folder) in PLAIN
+        self._tokenizer: Any = PlainTokenizer(folder) if is_plain else load_tokenizer(folder)
         self.size: int = len(self._tokenizer)
         self.unknown: int = _first(self._tokenizer.unk_token_id, 0)
         self.start: int = _first(self._tokenizer.cls_token_id, self._tokenizer.bos_token_id, self.unknown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch.nn.utils import parametrize
 
 from interloq import InputError
 from interloq.models import cpu_linear
-from interloq.models.cpu_linear import Int8Linear, OneDnnLinear, check_precision, release_pages, speed_up
+from interloq.models.cpu_linear import FileLinear, Int8Linear, OneDnnLinear, check_precision, release_pages, speed_up
 
 needs_avx = pytest.mark.skipif(
     "AVX" not in torch.backends.cpu.get_cpu_capability() or not torch.backends.mkldnn.is_available(),
@@ -135,3 +136,34 @@ def _resident(tensor: torch.Tensor) -> int:
         elif inside and name == "Rss:":
             return int(values[0])
     raise AssertionError("no memory map")
+
+
+@pytest.mark.parametrize("has_onednn", [True, False])
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def test_weights_may_stay_in_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_onednn: bool) -> None:
+    if not has_onednn:
+        monkeypatch.setattr(cpu_linear, "_has_onednn", lambda: False)
+    path = tmp_path / "weights.safetensors"
+    plain = network(inputs=600, outputs=50)  # the first matrix has whole pages
+    save_file(plain.state_dict(), path)
+    kept = network(inputs=600, outputs=50)
+    kept.load_state_dict(load_file(path), assign=True)
+    parametrize.register_parametrization(kept[0], "weight", Added(kept[0].weight), unsafe=True)
+    expected = kept(states(5, 600))
+    speed_up(kept, in_files=True)
+    assert [type(kept[0]), type(kept[2])] == [FileLinear, FileLinear]
+    assert (kept[0].pages[1] > 0) == (sys.platform == "linux")
+    for _ in range(2):  # the pages come back
+        assert torch.allclose(kept(states(5, 600)), expected, atol=1e-5)
+
+
+class Added(torch.nn.Module):  # type: ignore[misc]
+    """A low-rank update, as in learn/low_rank.py."""
+
+    def __init__(self, weight: torch.Tensor) -> None:
+        super().__init__()
+        self.a, self.b = torch.nn.Parameter(states(3, weight.shape[1])), torch.nn.Parameter(states(weight.shape[0], 3))
+        self.scale = 0.5
+
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        return weight + self.scale * (self.b @ self.a)

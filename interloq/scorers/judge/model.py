@@ -79,12 +79,22 @@ class JudgeScorer(Heads):
     place: str
     device: str
     precision: Precision = "float32"
+    in_files: bool = False
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, scorer: str | None = None, device: str = "auto", precision: Precision = "float32"
+        cls,
+        folder: str | Path,
+        *,
+        scorer: str | None = None,
+        device: str = "auto",
+        precision: Precision = "float32",
+        in_files: bool = False,
     ) -> JudgeScorer:
-        """Load a judge; `scorer` is the current location of its relevance network (None: the location in training)."""
+        """Load a judge; `scorer` is the current location of its relevance network (None: the location in training).
+
+        See cpu_linear.py for `precision` and `in_files`.
+        """
         folder = judge_folder(folder)
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
@@ -94,12 +104,12 @@ class JudgeScorer(Heads):
                 error = torch.cat([tensors["error_weights"], tensors["error_offset"].reshape(1)]).double().numpy()
                 if error.shape != (weights.shape[1] + 1,):
                     raise ValueError(f"{len(error) - 1} weights of the error for {weights.shape[1]} dimensions")
-        return cls(folder, facts, weights, offsets, pairs, error, scorer or place, device, precision)
+        return cls(folder, facts, weights, offsets, pairs, error, scorer or place, device, precision, in_files)
 
     @cached_property
     def relevance(self) -> RelevanceScorer:
         """The relevance network; any network other than the one in training is refused."""
-        scorer = RelevanceScorer.load(self.place, device=self.device, precision=self.precision)
+        scorer = RelevanceScorer.load(self.place, device=self.device, precision=self.precision, in_files=self.in_files)
         wanted = self.facts["scorer"].get("signature")
         if scorer.signature() != wanted or scorer.dimensions != self.weights.shape[1]:
             raise InputError(
@@ -139,7 +149,10 @@ class JudgeEnsemble(Heads):
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto", precision: Precision = "float32") -> JudgeEnsemble:
-        """Load a judge with its members: packaged judges, or judges in subfolders."""
+        """Load a judge with its members: packaged judges, or judges in subfolders.
+
+        In float32, their weights stay in their files: two networks would take a gigabyte of memory.
+        """
         folder = judge_folder(folder)
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
@@ -149,7 +162,7 @@ class JudgeEnsemble(Heads):
         members = []
         for name in facts["members"]:
             member = name if name in JUDGES else inside(folder, name)
-            members.append(JudgeScorer.load(member, device=device, precision=precision))
+            members.append(JudgeScorer.load(member, device=device, precision=precision, in_files=True))
         return cls(folder, facts, weights, offsets, pairs.union(*(member.pairs for member in members)), members)
 
     def signature(self) -> str:
