@@ -198,6 +198,8 @@ def name_in_spec(text: str, *, kind: str) -> str | None:
 
 def registered_name(name: str, *, kind: str) -> str | None:
     """Return the name if it is registered, or the only similar one: equal except for case, hyphens and underscores."""
+    if name in read_catalogue()[kind]:  # reading what other packages registered takes longer
+        return name
     known = _targets()[kind]
     if name in known:
         return name
@@ -304,7 +306,8 @@ def _fold_name(name: str) -> str:
 
 
 def _class(name: str, kind: str) -> type:
-    component_class: type = import_target(targets(kind)[name])
+    known = read_catalogue()[kind].get(name)
+    component_class: type = import_target(known["target"] if known else targets(kind)[name])
     complete(component_class, kind)
     return component_class
 

@@ -135,7 +135,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _run(verb: str, arguments: Sequence[str]) -> int | None:
-    args = verb_parser(verb, next(iter(arguments), "")).parse_args(arguments)
+    args = verb_parser(verb, next(iter(arguments), "--help")).parse_args(arguments)
     check_paths(args)
     with table_format(getattr(args, "table_format", "text")), verb_output(getattr(args, "output", None)):
         try:
@@ -150,7 +150,7 @@ def _run(verb: str, arguments: Sequence[str]) -> int | None:
 
 
 def verb_parser(verb: str, part: str = "") -> argparse.ArgumentParser:
-    """Return the parser of a verb's arguments; if a part of `train` is given, only the parser of this part."""
+    """Return the parser of a verb's arguments; if a part of `train` is given, only this part has arguments."""
     module = importlib.import_module(f"interloq.cli.{verb}")
     parser = argparse.ArgumentParser(
         prog=f"interloq {verb}",

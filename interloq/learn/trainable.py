@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from interloq.learn.settings import Training
 from interloq.records import Pair
-from interloq.registry import JOB, import_target, names, targets
+from interloq.registry import JOB, import_target, names, read_catalogue, targets
 
 if TYPE_CHECKING:
     from interloq.learn.job import Job
@@ -69,8 +69,8 @@ class Trainable:
         return self.name
 
     def catalogue_facts(self) -> Facts:
-        """Return what must be known about it without importing it: nothing but its location."""
-        return {}
+        """Return what `interloq train --help` says about it without importing it."""
+        return {"summary": self.summary}
 
     def options(self) -> Iterator[tuple[Any, str]]:
         """Yield pairs of a settings object and the name of a field that is an option; every name once."""
@@ -108,6 +108,13 @@ class Trainable:
 def job_names() -> list[str]:
     """Return the names of all registered jobs, including plugins."""
     return names(JOB)
+
+
+def summary_of(name: str) -> str:
+    """Return the summary of a job; only jobs of other packages are imported for it."""
+    if known := read_catalogue()[JOB].get(name):
+        return str(known["summary"])
+    return trainable(name).summary
 
 
 def trainable(name: str) -> Trainable:

@@ -15,7 +15,7 @@ from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.learn.learning_curve import read_curve
-from interloq.learn.trainable import Trainable, job_names, trainable
+from interloq.learn.trainable import Trainable, job_names, summary_of, trainable
 from interloq.options import device_option, flags_of, format_default, option
 from interloq.terminal.console import print_json, print_line, print_stderr
 
@@ -42,6 +42,7 @@ EXAMPLES = """\
   interloq train judge rated.jsonl more.jsonl --scorer relevance -o judge/
   interloq train judge rated.jsonl more.jsonl --scorer relevance --tune -o tuned/
   interloq train reliability rated.jsonl --metric bleu_star -o reliability/
+  interloq train reliability rated.jsonl --metric bleu_star -o published/ --model network --hidden 768
   interloq train ruber pairs.jsonl.zst -o ruber/
   interloq train valid dialogues.jsonl.zst -o valid/ --without samples.jsonl
   interloq train bot dialogues.jsonl.zst -o bots/lstm --kind lstm --without samples.jsonl
@@ -53,19 +54,20 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser, part: str = "") -> None:
-    """Add the parser of this part alone or, if the part is unknown, the parsers of all parts."""
+    """Add the parsers of all parts; if a part is given, only it has arguments, and if it exists, it is the only one."""
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     names = sorted({*MODULES, *job_names()})
     if part in names:
         names = [part]
     for name in names:
-        job = None if name in MODULES else trainable(name)
-        summary = job.summary if job else MODULES[name]
+        summary = MODULES.get(name) or summary_of(name)
         part_parser = parts.add_parser(name, help=summary, description=f"Train {summary}.")
-        if job:
-            add_job_arguments(part_parser, job)
-        else:
+        if part and part != name:  # `--help` and mistakes need the names alone
+            continue
+        if name in MODULES:
             _module(name).add_arguments(part_parser)
+        else:
+            add_job_arguments(part_parser, trainable(name))
 
 
 def run(args: argparse.Namespace) -> None:

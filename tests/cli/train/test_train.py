@@ -40,7 +40,10 @@ def test_only_the_parser_of_the_requested_part_is_made(monkeypatch: pytest.Monke
     assert imported == ["ruber"]
     verb_parser("train", "vectors")
     assert imported == ["ruber"]
-    verb_parser("train", "rubber")  # its message lists all parts
+    for part in ("rubber", "--help"):  # their message lists all parts
+        assert "ruber" in verb_parser("train", part).format_help()
+    assert imported == ["ruber"]
+    verb_parser("train")
     assert len(imported) > 10
 
 
