@@ -148,6 +148,7 @@ def measure(
         kept = np.flatnonzero(usable)
         value, ci = _difference_of_means(claim, replies, compared, kept, resamples)
     else:
+        data = ", ".join(dict.fromkeys(replies.sets[number] for number, _ in replies.annotators))
         kept = np.flatnonzero(usable & np.isfinite(replies.by_annotator).any(axis=0))
         value, ci = _difference_of_ends(claim, claim.end, replies, compared, kept, resamples)
     is_defined = bool(np.isfinite([value, *ci]).all())  # not if a row or an annotator is constant

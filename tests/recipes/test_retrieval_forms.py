@@ -50,8 +50,9 @@ def test_findings_and_tables_are_written(measured: Path) -> None:
     assert [(finding.item, finding.published) for finding in deciding] == [
         ("000/74", 0.061),
         ("001/33", 0.019),
-        ("001/33", 0.031),
     ]
+    minima = [finding.data for finding in found.findings if finding.item == "001/33"]
+    assert minima == ["USR PersonaChat, USR Topical-Chat"] * 6
     in_2023, in_2020 = found.tables
     assert list(in_2023.rows) == list(recipe.PUBLISHED)
     assert in_2023.rows["encoder, utterance"][0].ours is None
