@@ -44,7 +44,6 @@ from interloq.reliability.pooled_fit import (
     validate,
 )
 from interloq.reliability.pooled_settings import PooledSettings
-from interloq.reliability.reliability_options import ModelOptions
 from interloq.reliability.rules import FEATURES, Floats, Pool, Sets, order_by_rule
 from interloq.signature import fingerprint
 
@@ -163,11 +162,6 @@ class Pooled:
         if metric is not None:
             model.check_metric(metric)
         return model
-
-    @classmethod
-    def from_options(cls, options: ModelOptions) -> Pooled:
-        """Load the model that options name."""
-        return cls.load(options.model, encoder=options.encoder, device=options.device)
 
     @cached_property
     def _metric(self) -> Any:
