@@ -7,8 +7,9 @@ Everything is reported on queries that the model did not learn from: five folds,
 fold, and λ chosen inside the others. Intervals resample these texts. Two models are compared: one sees a query and its
 references, as REAM#'s network does; the other also sees the replies that are to be scored, though not their ratings.
 
-What decides was chosen before the figures were seen, on the largest set with ratings by people (DSTC7), for BERTScore,
-which the paper finds the most reliable metric, and with the model that sees what the paper's network sees:
+What decides was fixed before this recipe first ran: the largest set with ratings by people (DSTC7), BERTScore, which
+the paper finds the most reliable metric, and the model that sees what the paper's network sees. The features, however,
+were chosen by their agreement on held-out folds of DSTC7's part, so that only a file given by --test is untouched.
 
 - 004/58, errors of .006 to .007, at most .014, for any number of references: the squared error with all references, at
   most twenty, is below .014. The error of the mean minus the model's, and of each rule minus the model's, say whether
