@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -59,6 +61,9 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     if (chosen := _format.get()) != "text":
         _print_source(chosen, title, columns, rows, note)
         return
+    if not title and (lines := _lay_out(columns, rows)):
+        sys.stdout.write("\n".join([*lines, *filter(None, [plain(note)])]) + "\n")
+        return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -81,6 +86,31 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
             console.print(_escape_markup(line), soft_wrap=True)
     except SystemExit as stop:  # rich would exit with 1 when the reader has gone: the verb decides its exit code
         raise BrokenPipeError from stop
+
+
+def _lay_out(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a plain table; none if it needs rich, whose import takes longer than scoring a small file.
+
+    It does if the table is wider than the terminal, if a column is empty, or if a cell has several lines or other
+    letters than ASCII.
+    """
+    table = [[plain(cell) for cell in row] for row in (columns, *rows)]
+    if not all(cell.isascii() and cell.isprintable() for row in table for cell in row):
+        return []
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    inner = sum(widths) + 3 * len(widths) - 3
+    is_terminal = sys.stdout.isatty()
+    room = shutil.get_terminal_size().columns if is_terminal else PIPED
+    if (sys.stdout.encoding or "").lower() != "utf-8" or inner + 2 > room or 0 in widths:
+        return []
+    lines = []
+    for first, *others in table:
+        cells = [first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]
+        lines.append(f" {'   '.join(cells)} ")
+    if is_terminal and os.environ.get("TERM") != "dumb":
+        lines[0] = f"\x1b[1m{lines[0]}\x1b[0m"
+    blank = " " * (inner + 2)
+    return [blank, lines[0], f" {'─' * inner} ", *lines[1:], blank]
 
 
 @contextlib.contextmanager

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interloq import Sample, cli, load, write
 from interloq.cli.main import main
@@ -128,3 +133,32 @@ def test_every_table_of_a_verb_has_the_format(folder: Path, samples: list[Sample
     out = capsys.readouterr().out
     assert out.count("|---|") >= 2
     assert "─" not in out
+
+
+CELLS = st.text("abcXYZ 019.[]()='_-→\\", max_size=12).map(str.strip)
+
+
+@given(table=st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[CELLS] * n), min_size=1, max_size=5)))
+def test_plain_tables_look_as_those_of_rich(table: list[tuple[str, ...]]) -> None:
+    columns, *rows = table
+    shown = []
+    by_rich: Callable[..., list[str]] = lambda *_: []  # noqa: E731
+    for lay_out in (console._lay_out, by_rich):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(console, "_lay_out", lay_out)
+            patch.setattr(sys, "stdout", stream)
+            console.print_table("", columns, rows, note="a note")
+        stream.flush()
+        shown.append(stream.buffer.getvalue().decode())
+    assert shown[0] == shown[1]
+
+
+def test_small_tables_need_no_rich() -> None:
+    program = (
+        "import sys; from interloq.terminal.console import print_table;"
+        "print_table('', ['metric', 'n'], [['bleu', '1']]);"
+        "print('rich' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.splitlines()[1:] == [" metric   n ", " ────────── ", " bleu     1 ", " " * 12, "False"]
