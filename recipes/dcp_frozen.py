@@ -23,7 +23,8 @@ ways, so both heads are also trained on at most CAPS replies of each user: do th
 and are correlated with `engaging` as rated by outsiders (no set has the interlocutor's own; the paper's two
 interlocutors rated their own). What decides is the mean over the three sets of Pearson's r: for people's replies above
 0; for people's above systems'; and for systems' replies the relevance scorer, which stands in for BERT-NSP, above DCP.
-Contexts are resampled.
+Contexts are resampled. One of the two people rated how interesting most conversations of BYU chit-chat were; the mean
+P(answer) of the replies is compared with that too, and with ConvAI's ratings in `dcp_profiles.py`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from frozen_heads import (
     Floats,
     HeadSettings,
     Ints,
+    RatedDialogues,
     Reduction,
     Rows,
     TrainedHead,
@@ -69,7 +71,7 @@ from results import Cell, Finding, PublishedTable, add_measured_option, interval
 
 from interloq import Sample
 from interloq.agree.continuity import size_groups
-from interloq.data.sets.registry import locate, read_dataset
+from interloq.data.sets.registry import locate, read_dataset, read_parts
 from interloq.data.sets.usr import GROUND_TRUTH
 from interloq.retrieve.leaks import context_of
 from interloq.score.evaluate import evaluate_all
@@ -87,6 +89,7 @@ FOLDS = 5
 CAPS = (100, 400)  # training replies per user
 MANY = 1200  # training samples of a user, above which the paper sees accuracy rise
 GROUPS = 3
+INTERESTING = "interesting"
 NOTE = "frozen encoder, trained heads"
 PEOPLE = ("Human", GROUND_TRUTH, "New Human Generated")
 PUBLISHED_TOKEN = 0.751 - 0.668
@@ -226,8 +229,13 @@ def cap_findings(whole: Tested, capped: Mapping[int, Tested], resamples: int) ->
     return findings
 
 
-def run_folds(samples: Sequence[Sample], vectors: TurnVectors, seeds: Sequence[int], settings: HeadSettings) -> Tested:
-    """Hold out every dialogue once; of the held-out replies, answered ones are drawn to the usual share."""
+def run_folds(
+    samples: Sequence[Sample], vectors: TurnVectors, seeds: Sequence[int], settings: HeadSettings
+) -> tuple[Tested, Sequence[Floats]]:
+    """Hold out every dialogue once; of the held-out replies, answered ones are drawn to the usual share.
+
+    Also returns the scores of all replies by the heads without users.
+    """
     users = sorted({judge_of(sample) for sample in samples})
     rows = rows_of(samples, vectors, users)
     dialogues = numbered(map(dialogue_of, samples))
@@ -249,7 +257,7 @@ def run_folds(samples: Sequence[Sample], vectors: TurnVectors, seeds: Sequence[i
     kept = {title: [one[tested] for one in own] for title, own in scores.items()}
     found = tested_of(kept, [samples[i] for i in tested], samples, ANSWERED, settings.learning_rate)
     held_in = (FOLDS - 1) / FOLDS * 0.9  # share of a user's replies that are learned from
-    return replace(found, sizes={user: int(n * held_in) for user, n in found.sizes.items()})
+    return replace(found, sizes={user: int(n * held_in) for user, n in found.sizes.items()}), scores[DCP]
 
 
 def token_findings(
@@ -406,6 +414,17 @@ def score_engagement(
     return Rated(samples, sets, ratings, {"DCP": [head.predict(rows) for head in heads], "NSP": [fits]})
 
 
+def read_own_ratings(data: Path) -> dict[str, float]:
+    """Return how interesting one of the two people found each conversation of BYU chit-chat."""
+    name = "byu_chitchat"
+    ratings = {}
+    for _, dialogue in read_parts(name, locate(name, data)):
+        for rating in dialogue.ratings:
+            if rating.aspect == INTERESTING and rating.value is not None:
+                ratings[dialogue.id] = rating.value
+    return ratings
+
+
 def engagement_findings(rated: Rated, resamples: int) -> list[Finding]:
     """Return whether DCP follows engagement in people's replies, more than in systems', where NSP is better."""
     human = rated.is_human()
@@ -531,11 +550,16 @@ def run(args: argparse.Namespace, started: float) -> None:
     chosen = replace(settings, learning_rate=best.rate)
     capped = {cap: run_capped(parts, vectors, SEEDS, chosen, cap) for cap in CAPS}
     findings += cap_findings(best, capped, args.resamples)
-    folds = run_folds(everything, vectors, FOLD_SEEDS, chosen)
+    folds, scores = run_folds(everything, vectors, FOLD_SEEDS, chosen)
     findings += token_findings(folds, "held-out dialogues", args.resamples)
     findings += growth_findings(folds, "held-out dialogues", args.resamples, decides=False)
     rated = score_engagement(data, heads, reduction, cache, args)
     findings += engagement_findings(rated, args.resamples)
+    # all replies of dialogues in train are there; of the others, only those that were drawn
+    whole = [one[: len(parts["train"])] for one in scores]
+    names = [sample.dialogue for sample in parts["train"]]
+    own = RatedDialogues.of(whole, names, read_own_ratings(data))
+    findings += own.findings("003/54", "conversations of people", DATA_NAME, args.resamples)
     tables = [figure_3(best, args.resamples), table_5(rated, args.resamples)]
     report_measured(args.measured, findings, tables, started)
 

@@ -36,6 +36,7 @@ from frozen_heads import (
     Floats,
     HeadSettings,
     Ints,
+    RatedDialogues,
     Reduction,
     Rows,
     TurnVectors,
@@ -120,6 +121,8 @@ class Answers:
     scores: Mapping[str, Sequence[Floats]]
     labels: NDArray[np.bool_]
     dialogues: Sequence[str]
+    whole: Sequence[Floats]  # scores of all replies by the head without a profile
+    of_whole: Sequence[str]  # their dialogues
 
     def right(self, title: str) -> Floats:
         """Return the share of seeds whose decision is right, if all heads predict the usual share of answers."""
@@ -153,11 +156,13 @@ def predict_answers(
     fold = rng.integers(FOLDS, size=int(dialogue.max()) + 1)[dialogue]
     is_dev = (rng.random(int(dialogue.max()) + 1) < 0.1)[dialogue]
     tested = draw_answered(labels == 1, ANSWERED, rng)
-    scores = {}
+    scores: dict[str, list[Floats]] = {}
     for title, x in inputs.items():
         rows = Rows(x, labels, np.zeros(len(labels), dtype=np.int64))
-        scores[title] = [held_out_scores(rows, fold, is_dev, settings, seed)[tested] for seed in seeds]
-    return Answers(scores, labels[tested] == 1, [samples[i].dialogue for i in tested.tolist()])
+        scores[title] = [held_out_scores(rows, fold, is_dev, settings, seed) for seed in seeds]
+    drawn = {title: [one[tested] for one in own] for title, own in scores.items()}
+    names = [sample.dialogue for sample in samples]
+    return Answers(drawn, labels[tested] == 1, [names[i] for i in tested.tolist()], scores[DCP], names)
 
 
 def held_out_scores(rows: Rows, fold: Ints, is_dev: NDArray[np.bool_], settings: HeadSettings, seed: int) -> Floats:
@@ -296,6 +301,9 @@ def run(args: argparse.Namespace, started: float) -> None:
     print_answers(answers)
     findings = answer_findings(answers, args.resamples)
     findings += rating_findings(played, encoded, reduction, args.resamples)
+    ratings = {one.dialogue.id: float(one.rating) for one in played if one.rating is not None}
+    own = RatedDialogues.of(answers.whole, answers.of_whole, ratings)
+    findings += own.findings("003/55", "replies of bots", DATA_NAME, args.resamples)
     findings += new_rater_findings(data, args.resamples)
     report_measured(args.measured, findings, [], started)
 

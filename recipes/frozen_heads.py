@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from results import Interval, interval_by_unit
+from results import Finding, Interval, interval_by_unit
 from scipy.stats import rankdata
 
 from interloq import Sample
@@ -290,3 +290,55 @@ def draw_answered(answered: NDArray[np.bool_], share: float, rng: np.random.Gene
     unanswered = np.flatnonzero(~answered)
     wanted = min(round(len(unanswered) * share / (1 - share)), int(answered.sum()))
     return np.sort(np.concatenate([unanswered, rng.permutation(np.flatnonzero(answered))[:wanted]]))
+
+
+# ---- people's own ratings of dialogues -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RatedDialogues:
+    """Dialogues with a person's own rating, the mean score of their replies by each model, and the number of these."""
+
+    names: Sequence[str]
+    scores: Sequence[Floats]
+    ratings: Floats
+    lengths: Floats  # logarithm of the number of replies
+
+    @classmethod
+    def of(cls, scores: Sequence[Floats], dialogues: Sequence[str], ratings: Mapping[str, float]) -> RatedDialogues:
+        """Average scores of replies over each rated dialogue."""
+        names, which, counts = np.unique(np.asarray(dialogues), return_inverse=True, return_counts=True)
+        rated = np.array([name in ratings for name in names.tolist()])
+        kept = names[rated].tolist()
+        means = [(np.bincount(which, one) / counts)[rated] for one in scores]
+        return cls(kept, means, np.array([ratings[name] for name in kept]), np.log(counts[rated]))
+
+    def r(self, places: Ints) -> float:
+        """Return Pearson's r of the scores with the ratings, averaged over models."""
+        return float(np.mean([np.corrcoef(one[places], self.ratings[places])[0, 1] for one in self.scores]))
+
+    def r_at_equal_length(self, places: Ints) -> float:
+        """Return the partial correlation with the ratings, given the number of replies."""
+        values = []
+        for one in self.scores:
+            table = np.corrcoef([one[places], self.ratings[places], self.lengths[places]])
+            (_, with_rating, score_length), (_, _, rating_length), _ = table
+            values.append(
+                (with_rating - score_length * rating_length) / np.sqrt((1 - score_length**2) * (1 - rating_length**2))
+            )
+        return float(np.mean(values))
+
+    def findings(self, item: str, what: str, data: str, resamples: int) -> list[Finding]:
+        """Return whether the scores follow the ratings."""
+        ways = {
+            f"DCP, {what}: r of the mean P(answer) with the person's own rating above 0": self.r,
+            f"DCP, {what}: the same at equal numbers of replies": self.r_at_equal_length,
+        }
+        findings = []
+        for way, statistic in ways.items():
+            value, ci, n = interval_by_unit(self.names, statistic, resamples=resamples)
+            note = "frozen encoder, held-out dialogues; ratings of whole dialogues"
+            findings.append(
+                Finding(item=item, way=way, value=value, ci=ci, units=n, unit="dialogues", data=data, note=note)
+            )
+        return findings

@@ -99,6 +99,19 @@ def test_users_are_numbered_from_one() -> None:
     assert frozen_heads.number_users(["bob", "new", "ann"], ["ann", "bob", "ann"]).tolist() == [2, 0, 1]
 
 
+def test_scores_of_replies_are_compared_with_ratings_of_dialogues() -> None:
+    rng = np.random.default_rng(0)
+    ratings = {f"d{i}": float(i % 5) for i in range(60)}
+    dialogues = [name for i, name in enumerate(ratings) for _ in range(2 + i % 3)] + ["unrated"]
+    scores = np.array([ratings.get(name, 9) + 0.1 * rng.normal() for name in dialogues])
+    rated = frozen_heads.RatedDialogues.of([scores], dialogues, ratings)
+    assert (len(rated.names), rated.lengths.max()) == (60, np.log(4))
+    plain, equal = rated.findings("003/54", "made", "made", 20)
+    assert (plain.verdict, equal.verdict) == ("holds", "holds")
+    by_length = frozen_heads.RatedDialogues([*rated.names], [rated.lengths + 0.0], rated.lengths * 2, rated.lengths)
+    assert by_length.r(np.arange(60)) == pytest.approx(1)
+
+
 # ---- who answers -----------------------------------------------------------------------------------------------------
 
 
@@ -147,7 +160,8 @@ def answered_once(n: int, first: int = 0) -> list[Sample]:
 
 def test_folds_test_every_unanswered_reply() -> None:
     settings = HeadSettings(epochs=1, hidden=4)
-    found = dcp_frozen.run_folds(answered_once(60), vectors_of("a", "b"), (0,), settings)
+    found, (scores,) = dcp_frozen.run_folds(answered_once(60), vectors_of("a", "b"), (0,), settings)
+    assert scores.shape == (120,)
     assert (~found.labels).sum() == 60
     assert set(found.users) == {"u0", "u1", "u2", "u3"}
 
