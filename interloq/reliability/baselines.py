@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from interloq.errors import count
-from interloq.terminal.console import number, number_with_interval
 
 
 def describe_baselines(validation: Mapping[str, Any]) -> list[str]:
@@ -18,14 +17,14 @@ def describe_baselines(validation: Mapping[str, Any]) -> list[str]:
     if not validation:
         return []
     queries = count(validation["queries"], "held-out query", "held-out queries")
-    errors = ", ".join(f"{name} {number(value, 4)}" for name, value in validation["error"].items())
+    errors = ", ".join(f"{name} {_number(value, 4)}" for name, value in validation["error"].items())
     sizes = list(validation["random"])
     ways = {**validation["chosen"], "random": validation["random"]}
-    figures = [f"{way} {' / '.join(number(values[size]) for size in sizes)}" for way, values in ways.items()]
+    figures = [f"{way} {' / '.join(_number(values[size]) for size in sizes)}" for way, values in ways.items()]
     return [
         f"squared error on {queries}: {errors}",
         f"agreement with people by {' / '.join(sizes)} chosen references: {', '.join(figures)}; "
-        f"by all references {number(validation['all'])}",
+        f"by all references {_number(validation['all'])}",
     ]
 
 
@@ -38,7 +37,12 @@ def advise_adding_all(validation: Mapping[str, Any]) -> str:
     if not differences:
         return ""
     size, found = max(differences.items(), key=lambda item: float(item[1]["value"]))
-    figures = f"{size} chosen − all: {number_with_interval(found['value'], (found['low'], found['high']))}"
+    value, low, high = (_number(found[name]) for name in ("value", "low", "high"))
+    figures = f"{size} chosen − all: {value} [{low}, {high}]"
     if found["low"] > 0:
         return f"choosing is expected to be better than adding all replies to a query ({figures})"
     return f"adding all replies to a query is expected to be as good as choosing: --add-all ({figures})"
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "n/a" if value is None else f"{value:.{digits}f}"

@@ -29,13 +29,19 @@ from interloq.records import Sample
 from interloq.registry import create, spec
 from interloq.reliability.features import frozen_reader, pair_reader, read_features, write_features
 from interloq.reliability.labelled_sets import WORSE, Ints, LabelledSets, format_reasons, make_sets, set_pairs
-from interloq.reliability.labels import QueryScores, RatedQuery, check_reduction, group_queries, score_replies
+from interloq.reliability.labels import (
+    QueryScores,
+    RatedQuery,
+    check_reduction,
+    group_queries,
+    metric_id,
+    score_replies,
+)
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.pooled_settings import PooledSettings
 from interloq.reliability.settings import ReliabilitySettings, Sources
 from interloq.reliability.task import ReliabilityTask, dev_scores
 from interloq.retrieve.training_log import TrainingLog
-from interloq.signature import LIBRARIES, VERSION, signature
 
 KIND = "reliability"
 INSTEAD = "instead"  # folder in a network's: the pooled model that is used if the network loses on dev
@@ -175,11 +181,6 @@ def from_log(log: TrainingLog, sources: Sources, settings: ReliabilitySettings, 
         training=training,
         source=log.fingerprint,
     )
-
-
-def metric_id(metric: Any) -> str:
-    """Return what identifies a metric: its fields and models, without their locations and package versions."""
-    return str(signature(metric).without(VERSION, *LIBRARIES))
 
 
 def summarise_sets(facts: Mapping[str, Any]) -> str:

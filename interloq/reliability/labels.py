@@ -28,7 +28,7 @@ from interloq.registry import facts, name_of, names
 from interloq.reliability.settings import PER_SIZE, SIZES
 from interloq.reliability.settings import Coefficient as Coefficient
 from interloq.retrieve.leaks import normalise_text
-from interloq.signature import fingerprint
+from interloq.signature import LIBRARIES, VERSION, fingerprint, signature
 from interloq.statistics.correlation import BY_ROW, is_constant
 
 Members = NDArray[np.int32]  # one row of reference numbers per set, padded with NONE
@@ -270,3 +270,8 @@ def _unusable(scored: QueryScores, smallest: int) -> str:
     if is_constant(scored.query.ratings[rated]):
         return CONSTANT_RATINGS
     return ""
+
+
+def metric_id(metric: Any) -> str:
+    """Return what identifies a metric: its fields and models, without their locations and package versions."""
+    return str(signature(metric).without(VERSION, *LIBRARIES))

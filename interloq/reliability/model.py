@@ -31,9 +31,9 @@ from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.pretrained import Subwords
 from interloq.registry import create
 from interloq.reliability.features import encode_pairs, frozen_reader, pair_reader
-from interloq.reliability.job import KIND, metric_id, warning
+from interloq.reliability.job import KIND, warning
 from interloq.reliability.labelled_sets import Pair
-from interloq.reliability.labels import NONE, distinct_texts, has_text
+from interloq.reliability.labels import NONE, distinct_texts, has_text, metric_id
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import fingerprint

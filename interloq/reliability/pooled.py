@@ -18,7 +18,6 @@ from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.registry import create, spec
 from interloq.reliability.augment import Augmented, CandidateTrial, Request
-from interloq.reliability.job import metric_id
 from interloq.reliability.labels import (
     FEWEST_REPLIES,
     NONE,
@@ -26,6 +25,7 @@ from interloq.reliability.labels import (
     RatedQuery,
     distinct_texts,
     has_text,
+    metric_id,
     score_replies,
 )
 from interloq.reliability.model import Effects, Prediction

@@ -14,8 +14,7 @@ from interloq.learn.job import Curve, Job, Run
 from interloq.learn.settings import Training
 from interloq.records import Sample
 from interloq.registry import create, full_spec, spec
-from interloq.reliability.job import metric_id
-from interloq.reliability.labels import check_reduction, group_queries
+from interloq.reliability.labels import check_reduction, group_queries, metric_id
 from interloq.reliability.pooled import FACTS, KIND, Pooled
 from interloq.reliability.pooled_settings import PooledSettings
 from interloq.reliability.settings import Sources

@@ -11,9 +11,9 @@ import pytest
 from interloq import InputError, create
 from interloq.learn.job import train
 from interloq.learn.settings import Training
-from interloq.reliability.job import USELESS, from_log, metric_id, summarise_sets
+from interloq.reliability.job import USELESS, from_log, summarise_sets
 from interloq.reliability.labelled_sets import make_sets
-from interloq.reliability.labels import score_replies
+from interloq.reliability.labels import metric_id, score_replies
 from interloq.reliability.settings import Sources
 from interloq.retrieve.training_log import TrainingLog
 from tests.made_bert import tiny_bert

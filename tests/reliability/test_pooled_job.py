@@ -15,7 +15,6 @@ from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from interloq.records import Pair
 from interloq.reliability import ready_fit
-from interloq.reliability.baselines import advise_adding_all, describe_baselines
 from interloq.reliability.job import INSTEAD
 from interloq.reliability.model import Reliability
 from interloq.reliability.pooled import Pooled
@@ -151,17 +150,3 @@ def test_a_damaged_folder_is_refused(train: list[str], capsys: Captured) -> None
     Path("model/pooled.json").write_text("{")
     assert main(PREDICT) == 2
     assert "model" in capsys.readouterr().err
-
-
-def test_adding_all_is_advised_unless_choosing_is_clearly_better() -> None:
-    same = {
-        "against_all": {"3": {"value": 0.01, "low": -0.02, "high": 0.04}, "1": {"value": -0.2, "low": -1, "high": 0}}
-    }
-    assert advise_adding_all(same) == (
-        "adding all replies to a query is expected to be as good as choosing: --add-all "
-        "(3 chosen − all: 0.010 [-0.020, 0.040])"
-    )
-    better = {"against_all": {"3": {"value": 0.05, "low": 0.02, "high": 0.08}}}
-    assert advise_adding_all(better).startswith("choosing is expected to be better than adding all replies")
-    assert advise_adding_all({}) == ""
-    assert describe_baselines({}) == []
