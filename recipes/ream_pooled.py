@@ -219,7 +219,7 @@ def make_findings(tested: Tested, resamples: int) -> list[Finding]:
     best = min(naive, key=lambda way: float(tested.errors[way].mean()))
     for name, way in (("the mean label", MEAN), (f"a line through the best rule, {best},", best)):
         add("004/58", f"squared error of {name} − the model's", tested.errors[way] - tested.errors[POOLED])
-    sizes = SIZES
+    sizes: Sequence[int] = SIZES
     if tested.name in SMALLER:  # one size is enough to see whether DSTC7's findings carry over
         sizes = SIZES[:1] if tested.name == PLUSPLUS else SIZES[1:2]
     for size in sizes:
