@@ -17,7 +17,7 @@ from results import load_measured
 
 from interloq import Sample
 from tests.recipes.test_ream import write_data
-from tests.reliability.test_pooled import WordEncoder, WordReader
+from tests.reliability.made_pooled import WordEncoder, WordReader
 
 
 @pytest.fixture(scope="module")
