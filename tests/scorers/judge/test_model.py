@@ -21,6 +21,7 @@ from interloq.learn.settings import LowRank
 from interloq.learn.store import load_model, save_model
 from interloq.metrics.trained.judge import Judge
 from interloq.models import smollm2
+from interloq.models.cpu_linear import FileLinear
 from interloq.retrieve.training_log import TrainingLog
 from interloq.score.explain import explain_file
 from interloq.score.score_options import ExplainOptions
@@ -173,6 +174,8 @@ def test_a_judge_with_two_networks(packaged: dict[str, Path], judge: Path, tmp_p
     assert joined.scores(SAMPLES, "overall") == pytest.approx(np.clip(0.1 + 2 * parts[0] - 0.5 * parts[1], -1, 1))
     assert joined.pairs == JudgeScorer.load(READY).pairs | JudgeScorer.load(other).pairs
     assert joined.origin == READY
+    for member in joined.members:  # to save memory
+        assert any(isinstance(layer, FileLinear) for layer in member.relevance.network.modules())
     assert joined.signature() != load_judge(join(both, [READY, "other"], weights=[1.0, -0.5]), device="cpu").signature()
     with pytest.raises(InputError, match="no aspect 'natural'; it has overall"):
         joined.scores(SAMPLES, "natural")
