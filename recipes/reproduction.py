@@ -97,7 +97,8 @@ def _claims(paper: Paper, findings: Sequence[Finding]) -> list[str]:
     figures = ["measured", "published", "way", "data"]
     parts = [_table(["claim", "verdict", *figures], claims)]
     if other:
-        parts += ["Other measurements of these claims:", _table(["claim", "verdict", *figures], other)]
+        parts.append(f"<details><summary>{len(other)} other measurements of these claims</summary>")
+        parts += [_table(["claim", "verdict", *figures], other), "</details>"]
     return parts
 
 
@@ -147,7 +148,7 @@ def _number(value: float | None) -> str:
     if value is None:
         return MISSING
     size = abs(value)
-    if size >= 1 and value == int(value):
+    if value == int(value):
         decimals = 0
     elif size < 1:
         decimals = 3

@@ -22,9 +22,10 @@ both studies), as the mean over the target's utterances. `--fed-openings N` also
 FED with negative follow-ups, on the target's last utterance only; intervals need ten openings or more, which takes
 hours on two cores. "As good as" means not worse by more than .05.
 
-What decides was chosen before any result was seen: for bipartite-play, the recorded dialogues by `relevance`, because
-they are the real bots' own; for self-play, which was not recorded, the imitations of Ji et al.'s ten bots by
-`relevance`, because the other series has only six.
+What decides on bipartite-play was chosen before any result was seen: the recorded dialogues by `relevance`, because
+they are the real bots' own. Self-play was not recorded, so the imitations of Ji et al.'s ten bots were to decide on it.
+But imitations keep a bot's manner and not its coherence, and what they say to each other ranks them as people do by
+chance (.30 [−.19, .32]), so they cannot stand in for the bots, and nothing here decides.
 
 WORK keeps dialogues and scores, so an interrupted run resumes. The exit code is 0, or 2 if data or models are missing.
 """
@@ -165,7 +166,9 @@ def recorded_findings(recorded: Recorded) -> list[Finding]:
             unit="dialogues",
             data=SPOT,
             published=GAIN,
-            note="no bot talked with itself in either study, and the bots cannot be run here",
+            decides=True,
+            note="no bot talked with itself in either study; imitations of the bots, which were to decide, cannot stand "
+            "in for them: their all-play-all agrees with people by chance",
         ),
     ]
 
@@ -265,7 +268,6 @@ def imitation_findings(ranked: Ranked) -> list[Finding]:
                 return ranked.agreement(better, metric, openings) - ranked.agreement(worse, metric, openings)
 
             value, ci, units = interval_by_unit([str(opening) for opening in used], difference)
-            decides = (ranked.name, metric, item, better) == (JI, RELEVANCE, BEATS_SELF_PLAY, ALL_PLAY_ALL)
             found.append(
                 Finding(
                     item=item,
@@ -277,7 +279,6 @@ def imitation_findings(ranked: Ranked) -> list[Finding]:
                     data=f"imitations of {ranked.name}, {len(ranked.human)} bots, {_count(ranked, metric):,} dialogues",
                     published=published,
                     threshold=threshold,
-                    decides=decides,
                 )
             )
     return found

@@ -80,7 +80,7 @@ def test_schemes_are_compared_over_the_same_openings(
     measured = load_measured(result)
     assert [finding.way for finding in measured.findings if finding.decides] == [
         "bipartite − all-play-all, real bots, relevance, mean over 15 sets of two partners",
-        "all-play-all − self-play, imitations, relevance",
+        "all-play-all − self-play, real bots",
     ]
     recorded, unrecorded, *imitated = measured.findings
     assert (recorded.item, recorded.threshold, recorded.value, recorded.units) == ("002/39", -0.05, 0.0, 9)
