@@ -11,6 +11,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -77,7 +78,7 @@ MOVED = {
 FORMER_PACKAGES = {"interloq.arena", "interloq.interlocutor", "interloq.meta", "interloq.pipelines"}
 
 
-class MovedModuleFinder:
+class MovedModuleFinder(MetaPathFinder, Loader):
     """Find modules under their earlier paths."""
 
     def find_spec(
@@ -88,11 +89,8 @@ class MovedModuleFinder:
     ) -> ModuleSpec | None:
         """Return a spec if the module has moved, or if it is a package from which all modules have moved."""
         if fullname in MOVED or fullname in FORMER_PACKAGES:
-            return ModuleSpec(fullname, self, is_package=fullname in FORMER_PACKAGES)  # type: ignore[arg-type]
+            return ModuleSpec(fullname, self, is_package=fullname in FORMER_PACKAGES)
         return None
-
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Let Python make the module, as `importlib.abc.Loader` does, whose import would delay every start."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Put the module at the new path in place of the one being imported."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,19 @@ def samples(folder: Path) -> Path:
     ]
     write("samples.jsonl", made, kind="samples")
     return folder
+
+
+def test_a_plain_metric_imports_little(samples: Path) -> None:
+    """Imports take most of the time of a small run."""
+    program = (
+        "import sys; from interloq.cli.main import main; main(['score', 'samples.jsonl', '-m', 'bleu']);"
+        "print(sorted({'sacrebleu', 'rich', 'torch', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True, cwd=samples
+    )
+    assert "bleu" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_notes_are_printed_and_kept(samples: Path, capsys: Captured) -> None:
