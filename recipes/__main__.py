@@ -6,7 +6,7 @@
     python recipes --data DATA --work WORK --results MINE --page mine.md [--only 004]       # measure all yourself
 
 A stage is one recipe, whose result is a file in the folder of results. Stages whose file exists are not run, so a run
-that was interrupted goes on where it stopped. Intermediate files go to WORK/STAGE. `--only` takes the number of a
+that was interrupted goes on where it stopped. Intermediate files go to WORK. `--only` takes the number of a
 paper, or the name of a stage. Stages that need more than data, such as a GPU, are only run with `--all-needs`; `--list`
 says what each needs. The exit code is 1 if a stage fails (the others are still run), and 2 if options or data are
 missing.
@@ -112,11 +112,11 @@ def _to_run(stages: Sequence[Stage], args: argparse.Namespace) -> list[Stage]:
 
 def _run(stage: Stage, args: argparse.Namespace) -> bool:
     """Run the recipe of a stage; its output is shown."""
-    work = args.work.resolve() / stage.name
-    work.mkdir(parents=True, exist_ok=True)
+    args.work.mkdir(parents=True, exist_ok=True)
     args.results.mkdir(parents=True, exist_ok=True)
     result = _result(stage, args.results)
-    words = [word.format(data=args.data.resolve(), work=work) for word in shlex.split(stage.arguments)]
+    folders = {"data": args.data.resolve(), "work": args.work.resolve()}
+    words = [word.format(**folders) for word in shlex.split(stage.arguments)]
     print(f"{stage.name}: about {stage.minutes} min on two cores", flush=True)
     started = time.monotonic()
     command = [sys.executable, str(RECIPES / stage.recipe), *words, "--measured", str(result.resolve())]

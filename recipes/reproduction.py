@@ -139,7 +139,15 @@ def _cell(cell: Cell) -> str:
 def _stages(measured: dict[str, Measured]) -> str:
     rows = []
     for name, stage in measured.items():
-        rows.append([name, f"`{stage.command}`", stage.date, stage.machine, f"{stage.seconds / 60:.0f}"])
+        rows.append(
+            [
+                name,
+                f"`{stage.command}`",
+                stage.date,
+                stage.machine,
+                f"{stage.seconds / 60:.0f}" if stage.seconds else MISSING,
+            ]
+        )
     return _table(["stage", "command", "date", "machine", "minutes"], rows)
 
 
