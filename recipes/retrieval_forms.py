@@ -15,8 +15,8 @@ What decides about each claim was chosen before the figures were seen:
 - *Word vectors beat BM25*: the papers' own method, vectors trained on the pool and compared with the utterance alone,
   against BM25 on the utterance, by Spearman's coefficient with the mean judgment, averaged over all sets.
 - *Only GloVe on the utterance raises the minimum r*: its lowest Pearson coefficient with an annotator must be above the
-  highest of those of a single reference and of the other forms that the papers had then. Only USR names its
-  annotators, so only its two sets are compared.
+  highest of those of a single reference and of the other forms that the papers had then (two findings in the first
+  run, joined since, as both must hold). Only USR names its annotators, so only its two sets are compared.
 
 The encoder is exact only over the pairs it has seen: `--encoder N` encodes N random pairs of the pool (about 400 texts
 per second on one core), and BM25 and GloVe are compared with it on the same N pairs. The exit code is 0, or 2 if data
