@@ -139,15 +139,8 @@ def _cell(cell: Cell) -> str:
 def _stages(measured: dict[str, Measured]) -> str:
     rows = []
     for name, stage in measured.items():
-        rows.append(
-            [
-                name,
-                f"`{stage.command}`",
-                stage.date,
-                stage.machine,
-                f"{stage.seconds / 60:.0f}" if stage.seconds else MISSING,
-            ]
-        )
+        minutes = f"{stage.seconds / 60:.0f}" if stage.seconds else MISSING  # 0: recorded before stages were timed
+        rows.append([name, f"`{stage.command}`", stage.date, stage.machine, minutes])
     return _table(["stage", "command", "date", "machine", "minutes"], rows)
 
 
