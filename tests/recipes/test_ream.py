@@ -31,6 +31,7 @@ from tests.published_layouts import GUPTA, write_gupta
 
 SYSTEMS = ("human", "hredf", "CVAEf", "seq2seqf", "dualencoder_train")
 CONTEXTS = 8
+SETS = DSTC7, RATED, PLUSPLUS = "DSTC7", "Gupta", "DailyDialog++"
 SMALL = ReliabilitySettings(hidden=8, ensemble=2, foreign=3, sizes="1,2,3", per_size=5, context=24, reply=12)
 
 
@@ -108,10 +109,10 @@ def options(data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The recipe with small networks."""
-    monkeypatch.setattr(ream, "SETTINGS", dict.fromkeys((ream.DSTC7, ream.GUPTA, ream.PLUSPLUS), SMALL))
-    monkeypatch.setattr(ream, "SIZES", {ream.DSTC7: (3, 5), ream.GUPTA: (3, 5), ream.PLUSPLUS: (1, 2, 3)})
+    monkeypatch.setattr(ream, "SETTINGS", dict.fromkeys(SETS, SMALL))
+    monkeypatch.setattr(ream, "SIZES", {DSTC7: (3, 5), RATED: (3, 5), PLUSPLUS: (1, 2, 3)})
     monkeypatch.setattr(ream_augment, "DRAWS", 2)
-    monkeypatch.setattr(ream, "FOLDS", dict.fromkeys((ream.DSTC7, ream.GUPTA, ream.PLUSPLUS), 2))
+    monkeypatch.setattr(ream, "FOLDS", dict.fromkeys(SETS, 2))
     monkeypatch.setattr(ream, "SWEEP", {"negatives": (0,), "weight_decay": (0.0,)})
     monkeypatch.setenv("INTERLOQ_VECTOR_CACHE", "")
 
@@ -146,8 +147,8 @@ def test_augmentation_and_annotators(small: None, options: list[str]) -> None:
 
 def test_growth_starts_from_the_same_reply_and_ends_at_what_was_chosen(small: None, options: list[str]) -> None:
     every = json.loads(printed(options, "--only", "growth", "--json"))["growth"]
-    assert list(every) == [ream.DSTC7, ream.GUPTA]
-    for name, trained_on in ((ream.DSTC7, ream.DSTC7), (ream.GUPTA, ream.PLUSPLUS)):
+    assert list(every) == [DSTC7, RATED]
+    for name, trained_on in ((DSTC7, DSTC7), (RATED, PLUSPLUS)):
         found = every[name]["ways"]
         ways = ["random", *(f"REAM#({m}), {trained_on}{end}" for m in ("BS", "BLEU*") for end in ("", ", half random"))]
         metrics = ("BERTScore", "BLEU*")
