@@ -174,6 +174,7 @@ def test_a_judge_with_two_networks(packaged: dict[str, Path], judge: Path, tmp_p
     assert joined.scores(SAMPLES, "overall") == pytest.approx(np.clip(0.1 + 2 * parts[0] - 0.5 * parts[1], -1, 1))
     assert joined.pairs == JudgeScorer.load(READY).pairs | JudgeScorer.load(other).pairs
     assert joined.origin == READY
+    assert isinstance(joined, JudgeEnsemble)
     for member in joined.members:  # to save memory
         assert any(isinstance(layer, FileLinear) for layer in member.relevance.network.modules())
     assert joined.signature() != load_judge(join(both, [READY, "other"], weights=[1.0, -0.5]), device="cpu").signature()
