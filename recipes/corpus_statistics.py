@@ -7,7 +7,7 @@ links (Kummerfeld et al., 2019). All other settings are the defaults of `interlo
     python recipes/corpus_statistics.py --data FOLDER      # or INTERLOQ_DATA=FOLDER; --json; -o keeps the corpora
 
 `--measured` writes the same statistics beside those of the papers' own logs, which are private (Tsuta et al., 2023,
-Table 2; 2020, Table 1), and those of the queries of DSTC7 beside REAM#'s (Gao et al., 2021, Table 1).
+Table 2; 2020, Table 1).
 
 The exit code is 2 if data are missing.
 """
@@ -24,8 +24,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rated_sets import data_folder
-from ream_sets import dstc7_queries
 from results import Cell, PublishedTable, add_measured_option, report_measured
 
 from interloq import InterloqError
@@ -114,20 +112,6 @@ def _pairs(facts: Facts) -> dict[str, Sequence[Cell]]:
     return rows
 
 
-def query_table(data: Path) -> PublishedTable:
-    """Return the numbers of queries, replies and references of REAM#'s data and ours."""
-    queries = dstc7_queries(data)
-    rows: dict[str, Sequence[Cell]] = {
-        "queries": [Cell(published=5_000, ours=len(queries))],
-        "rated replies per query": [Cell(published=14, ours=max(len(query.replies) for query in queries))],
-        "references per query, at most": [Cell(published=200, ours=max(len(query.references) for query in queries))],
-    }
-    note = "The paper trains on 4,000 queries and tests on 500; ours are cross-validated."
-    return PublishedTable(
-        item="004/45", title="Queries", data="DSTC7, without Human", columns=["number"], rows=rows, note=note
-    )
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Statistics of two public logs as corpora.")
     parser.add_argument("--data", metavar="FOLDER", help="with reddit_posts and ubuntu_irc (default: $INTERLOQ_DATA)")
@@ -142,8 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             folder = Path(args.output or place)
             facts = {name: build([path], folder / name, LOGS[name][1]) for name, path in paths.items()}
         if args.measured:
-            published = [*published_tables(facts), query_table(data_folder(args.data))]
-            report_measured(args.measured, [], published, started)
+            report_measured(args.measured, [], published_tables(facts), started)
     except InterloqError as error:
         print(f"corpus_statistics: {error}", file=sys.stderr)
         return 2

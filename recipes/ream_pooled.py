@@ -285,7 +285,7 @@ def make_ceiling_table(rows: dict[str, Sequence[Cell]]) -> PublishedTable:
     printed = [[name, *(number_with_interval(cell.ours, cell.ci) for cell in cells)] for name, cells in rows.items()]
     print_table("ceilings: what a choice by the ratings themselves gains on other ratings", ["", *columns], printed)
     return PublishedTable(
-        item="004/59", title="Reliability of labels, and what an oracle could gain by choosing", data=DSTC7,
+        item="004/49", title="Reliability of labels, and what an oracle could gain by choosing", data=DSTC7,
         columns=columns, rows=rows,
         note="not in the paper. The oracle knows the ratings by two of three judges, or of half of the replies, and is "
         "tested on the third judge, or on the other half; it takes the best single references",
@@ -346,7 +346,7 @@ def make_error_table(tests: Sequence[Tested]) -> PublishedTable:
         every = [error, float(tested.predicted.mean()), float(tested.complete.mean())]
         rows[f"{tested.metric}, all"] = [Cell(ours=value) for value in every]
     return PublishedTable(
-        item="004/58", title="Table 2: errors by number of references", data=f"{DSTC7}, held-out queries",
+        item="004/48", title="Errors by number of references", data=f"{DSTC7}, held-out queries",
         columns=["squared error", "predicted", "measured"], rows=rows,
         note="published: errors of .006 to .007 with 3 to 40 references. Labels here are correlations over nine "
         "replies: chance alone gives them a variance of about .1",
@@ -366,7 +366,7 @@ def make_curve_table(tests: Sequence[Tested]) -> PublishedTable:
                 cells.append(Cell(published=published, ours=float(np.nanmean(tested.labels[way][known, size - 1]))))
             rows[f"{tested.metric}, {way}, model sees {SEES[tested.replies]}"] = cells
     return PublishedTable(
-        item="004/59", title="Figure 3: agreement with people by number of chosen references",
+        item="004/49", title="Agreement with people by number of chosen references",
         data=f"{DSTC7}, held-out queries with more than ten references", columns=list(map(str, CURVE)), rows=rows,
         note="of the published figure only the ends are known as numbers",
     )  # fmt: skip
@@ -400,7 +400,7 @@ def make_augment_table(tests: Sequence[Tested]) -> PublishedTable:
         means = np.nanmean(values, axis=0)
         rows[name] = [Cell(published=old, ours=float(mean)) for old, mean in zip(published[name], means, strict=True)]
     return PublishedTable(
-        item="004/59", title="Table 3: Raw, Aug and Mix", data=f"{DSTC7}, {len(labels['Raw']):,} held-out queries",
+        item="004/50", title="Raw, Aug and Mix", data=f"{DSTC7}, {len(labels['Raw']):,} held-out queries",
         columns=["BLEU*, Pearson", "BLEU*, Kendall", "BERTScore, Pearson", "BERTScore, Kendall"], rows=rows,
         note="one random real reply, and ten references chosen from it on among real replies to the same query",
     )  # fmt: skip

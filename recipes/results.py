@@ -66,7 +66,7 @@ class Finding:
         low, high = self.ci
         if low > self.threshold:
             return "holds"
-        is_far_below = self.published is not None and high < self.published / 2
+        is_far_below = self.published is not None and self.published > 0 and high < self.published / 2
         return "does not hold" if high < self.threshold or is_far_below else "cannot be told here"
 
 

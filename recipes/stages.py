@@ -21,4 +21,55 @@ class Stage:
         return self.file or f"{self.name}.py"
 
 
-STAGES = (Stage("corpus_statistics", ("000", "001", "004"), "--data {data}", 1),)
+REFERENCES = ("000", "001")
+POOL = "--data {data} --work {work}/references"  # the stages about references share pool, indexes and ratings
+VECTORS = f"{POOL} --vectors {{work}}/glove"
+GLOVE = "GloVe in WORK/glove"  # trained on the pool: docs/measured/vectors.md
+RUBER = f"{GLOVE}, RUBER in WORK/ruber"  # docs/measured/rated-references.md
+READY = "relevance(model='ready')"
+PUBLISHED = (
+    f'{VECTORS} --rater "by({READY})" --bert-rater "by({READY})" '
+    "--bert-retriever \"dense(vectors='{work}/glove')\" --scorer"
+)
+INTERLOCUTOR = "--data {data} --out {work}/interlocutor"
+FROZEN = "--data {data} --out {work}/frozen"
+SCHEMES = "--data {data} --work {work}/schemes"
+REAM = "--data {data} --work {work}/ream"
+JAPANESE = "a GPU, a Japanese encoder in WORK/ja-encoder"  # docs/measured/relevance-ja-zh.md
+SMOLLM2 = "the model smollm2"  # docs/models.md
+STAGES = (
+    Stage("corpus_statistics", REFERENCES, "--data {data}", 2),
+    Stage("vbleu_tables", REFERENCES, f"{POOL} --rated", 30),
+    Stage("vbleu_tables_manner", REFERENCES, f"{POOL} --rated --manner", 15, "vbleu_tables.py"),
+    Stage("reference_weights", REFERENCES, POOL, 10),
+    Stage("reference_gain", REFERENCES, POOL, 15),
+    Stage("rated_references", REFERENCES, POOL, 5),
+    Stage("retrieval_forms", REFERENCES, VECTORS, 15, needs=GLOVE),
+    Stage("reference_forms", REFERENCES, f"{VECTORS} --encoder 40000", 20, needs=GLOVE),
+    Stage(
+        "vbleu_published", REFERENCES, f"{PUBLISHED} \"ruber_unreferenced(model='{{work}}/ruber')\"", 10, needs=RUBER
+    ),
+    Stage("vbleu_published_relevance", REFERENCES, f'{PUBLISHED} "{READY}"', 5, "vbleu_published.py", needs=GLOVE),
+    Stage("fed_variants", ("002",), f"{SCHEMES} --per-bot 16 --limit 125", 40, needs=SMOLLM2),
+    Stage("schemes_people", ("002",), f"{SCHEMES} --openings 12", 20),
+    Stage("target_choice", ("002",), f"{SCHEMES} --openings 12", 12),
+    Stage("hazumi_statistics", ("003",), f"--statistics {INTERLOCUTOR}", 1, "hazumi.py"),
+    Stage("dcp_statistics", ("003",), f"--statistics --only byu,irc,reddit {INTERLOCUTOR}", 2, "dcp.py"),
+    Stage("dcp_frozen", ("003",), FROZEN, 15),
+    Stage("dcp_profiles", ("003",), FROZEN, 10),
+    Stage("own_scores_english", ("003",), FROZEN, 20),
+    Stage("hazumi", ("003",), f"{INTERLOCUTOR} --encoder {{work}}/ja-encoder", 30, needs=JAPANESE),
+    Stage("kokoro", ("003",), f"{INTERLOCUTOR} --encoder {{work}}/ja-encoder", 30, needs=JAPANESE),
+    Stage("dcp", ("003",), f"{INTERLOCUTOR} --only byu,irc,reddit --lm smollm2", 60, needs=f"a GPU, {SMOLLM2}"),
+    Stage(
+        "human_system",
+        ("003",),
+        f"{INTERLOCUTOR} --only rated --ja-encoder {{work}}/ja-encoder",
+        30,
+        "dcp.py",
+        needs=JAPANESE,
+    ),
+    Stage("ream_curves", ("004",), REAM, 20),
+    Stage("ream_pooled", ("004",), f"{REAM} --sets DSTC7", 15),
+    Stage("ream_pooled_others", ("004",), f"{REAM} --sets Gupta,DailyDialog++,Reddit", 10, "ream_pooled.py"),
+)
