@@ -167,8 +167,8 @@ def recorded_findings(recorded: Recorded) -> list[Finding]:
             data=SPOT,
             published=GAIN,
             decides=True,
-            note="no bot talked with itself in either study; imitations of the bots, which were to decide, cannot stand "
-            "in for them: their all-play-all agrees with people by chance",
+            note="no bot talked with itself in either study; imitations of the bots, which were to decide, cannot "
+            "stand in for them: their all-play-all agrees with people by chance",
         ),
     ]
 

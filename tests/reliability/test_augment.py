@@ -136,7 +136,7 @@ def test_candidates_after_the_last_reference_are_not_encoded(monkeypatch: pytest
 
 
 RUN = {"signature": "made"}
-OPTIONS = {"limit": 4, "seed": 3}
+OPTIONS: dict[str, Any] = {"limit": 4, "seed": 3}
 
 
 def results(path: Path, given: list[Request], model: MadePredictor) -> list[Augmented]:

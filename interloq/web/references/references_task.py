@@ -20,9 +20,9 @@ from interloq.learn.ready import READY
 from interloq.records import Reference, Sample
 from interloq.registry import create
 from interloq.reliability.annotate import ATTEMPTS, start_query
-from interloq.reliability.augment import LIMIT, Request
+from interloq.reliability.augment import Request
 from interloq.reliability.candidates import make_request
-from interloq.reliability.reliability_options import GROUPS, CandidateOptions, draw_group
+from interloq.reliability.reliability_options import GROUPS, LIMIT, CandidateOptions, draw_group
 from interloq.retrieve.store_address import key_variable, names_server
 from interloq.signature import fingerprint
 from interloq.trust import Trust, check_trust, names_download, side_effect
