@@ -67,7 +67,7 @@ def test_findings_of_all_sets_and_of_another_file(
     assert [item for item, _ in decisive] == ["004/58", "004/59"]
     assert all(set_.startswith("DSTC7") for _, set_ in decisive)
     assert {finding.data.split(",")[0] for finding in found.findings} == {*ream_pooled.MOST_QUERIES, "test file"}
-    assert [table.title.split(":")[0] for table in found.tables][1:] == ["Table 2", "Table 3", "Figure 3"]
+    assert [table.item for table in found.tables] == ["004/49", "004/48", "004/50", "004/49"]
 
 
 def test_replies_to_reddit_are_of_known_kinds(data: Path) -> None:

@@ -166,8 +166,8 @@ def test_a_model_is_loaded_once_and_refused_if_it_is_another_one(
     task, loaded = add_references(study), list[str]()
     stored = task.stored
 
-    def load(folder: str, **_: Any) -> MadePredictor:
-        loaded.append(folder)
+    def load(folder: Path, **_: Any) -> MadePredictor:
+        loaded.append(str(folder))
         return task.predictor
 
     monkeypatch.setattr(Reliability, "load", load)
