@@ -25,10 +25,11 @@ The verdict on a claim follows from one rule. What is compared is a paired diffe
 - **does not hold**: the whole interval is below 0 or, if the paper published the difference, below half of it
 - **cannot be told here**: anything else, for example because the data are private
 
-"As good as" means not worse by more than the margin that the row gives; the interval is then compared with that margin
-below 0. Each claim has a measurement that was chosen to decide before its result was known; others are listed below the
-claims. The data differ from the papers', most of which are private, so a claim that does not hold here may hold there.
-[The papers](papers.md) has every item by number, and where Interloq has it.
+"As good as" means not worse by more than the margin that the row gives: the interval is then compared with that margin
+below 0. A correlation that must be above a figure is compared with it in place of 0. Each claim has a measurement that
+was chosen to decide before its result was known; others are listed below the claims. The data differ from the papers',
+most of which are private, so a claim that does not hold here may hold there. [The papers](papers.md) has every item by
+number, and where Interloq has it.
 """
 
 
@@ -104,8 +105,10 @@ def _claims(paper: Paper, findings: Sequence[Finding]) -> list[str]:
 
 def _figures(finding: Finding) -> list[str]:
     way = finding.way
-    if finding.threshold:
-        way += f" (margin {_number(abs(finding.threshold))})"
+    if finding.threshold < 0:
+        way += f" (margin {_number(-finding.threshold)})"
+    elif finding.threshold > 0:
+        way += f" (above {_number(finding.threshold)})"
     if finding.note:
         way += f"; {finding.note}"
     data = f"{finding.data}, {finding.units:,} {finding.unit}" if finding.units else finding.data
