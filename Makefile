@@ -7,7 +7,7 @@
 # make fuzz        feed a million malformed files to all readers and verbs (INPUTS=1000000, about 30 minutes)
 # make decisions   simulate decisions whose truth is known, and print how often they are wrong (REPEATS=1000, half an hour)
 # make mutants     put small faults into 30 modules, and print which share their tests notice (MUTANTS=12)
-# make bench       run all benchmarks (minutes) and list those that failed
+# make bench       run all benchmarks (an hour) and write docs/measured/speed.md
 PYTHON ?= python3
 BIN := .venv/bin
 # Modules are compiled when they are first imported: most of those in torch and transformers never are.
@@ -63,7 +63,7 @@ mutants: .venv/development
 	$(BIN)/python -m tests.mutation --mutants $(MUTANTS)
 
 bench: .venv/development
-	$(BIN)/python benchmarks
+	$(BIN)/python benchmarks/all.py
 
 clean:
 	rm -rf .venv out build dist

@@ -27,10 +27,13 @@ class Load:
     acknowledged: list[tuple[int, str]] = field(default_factory=list)  # item or assignment, submission or person
     failures: Counter[str] = field(default_factory=Counter)
 
-    def row(self, name: str, kind: str, during: float) -> list[str]:
+    def measured(self, kind: str, during: float) -> dict[tuple[str, str], float]:
+        """Return the figures of one kind of request by what they are and their unit."""
         taken = np.array(self.seconds.get(kind, [np.nan])) * 1000
-        each = [f"{np.percentile(taken, p):,.0f}" for p in (50, 95, 99)]
-        return [name, kind, f"{len(taken):,}", f"{len(taken) / during:,.0f}", *each]
+        figures = {(f"{kind}, requests", "/s"): len(taken) / during}
+        for name, percent in (("median", 50), ("95 %", 95), ("99 %", 99)):
+            figures[f"{kind}, {name}", "ms"] = float(np.percentile(taken, percent))
+        return figures
 
 
 async def timed(load: Load, kind: str, request: Awaitable[httpx.Response]) -> httpx.Response | None:

@@ -16,7 +16,6 @@ from _web_load import ASPECTS, REPLIES, Load, end, free_port, timed, together, w
 
 RATINGS = REPLIES * len(ASPECTS)
 PASSWORD = "a password for a benchmark"  # noqa: S105
-Row = list[str]
 
 
 def texts(items: int) -> list[str]:
@@ -37,8 +36,8 @@ def judged(name: str, load: Load, stored: dict[tuple[int, str], int]) -> str:
 # ---- Potato ----------------------------------------------------------------------------------------------------------
 
 
-def potato(program: Path, folder: Path, people: int, seconds: float, items: int) -> tuple[list[Row], str]:
-    """Rows of the table, and what was lost. Potato keeps a JSON file per person, which it writes at each answer."""
+def potato(program: Path, folder: Path, people: int, seconds: float, items: int) -> tuple[Load, str]:
+    """What annotators saw, and what was lost. Potato keeps a JSON file per person, which it writes at each answer."""
     with (folder / "data.jsonl").open("w") as file:
         file.writelines(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(texts(items)))
     (folder / "config.yaml").write_text(json.dumps(_potato_config()))  # JSON is YAML
@@ -56,7 +55,7 @@ def potato(program: Path, folder: Path, people: int, seconds: float, items: int)
     for path in (folder / "out").glob("*/user_state.json"):
         labels = json.loads(path.read_text())["instance_id_to_label_to_value"]
         stored |= {(int(item), path.parent.name): len(found) for item, found in labels.items()}
-    return [load.row("Potato", kind, seconds) for kind in ("page", "answer")], judged("Potato", load, stored)
+    return load, judged("Potato", load, stored)
 
 
 def _potato_config() -> dict[str, Any]:
@@ -94,8 +93,8 @@ async def _use_potato(url: str, person: str, load: Load, until: float) -> None:
 # ---- Label Studio ----------------------------------------------------------------------------------------------------
 
 
-def label_studio(program: Path, folder: Path, people: int, seconds: float, items: int) -> tuple[list[Row], str]:
-    """Rows of the table, and what was lost. Label Studio stores one row per page in SQLite, as it is installed."""
+def label_studio(program: Path, folder: Path, people: int, seconds: float, items: int) -> tuple[Load, str]:
+    """What annotators saw, and what was lost. Label Studio stores one row per page in SQLite, as it is installed."""
     port, load = free_port(), Load()
     url = f"http://127.0.0.1:{port}"
     offline = {"LATEST_VERSION_CHECK": "false", "COLLECT_ANALYTICS": "false", "SENTRY_DSN": ""}
@@ -112,9 +111,7 @@ def label_studio(program: Path, folder: Path, people: int, seconds: float, items
     exported = clients[0].get(f"/api/projects/{project}/export", params={"exportType": "JSON"}, timeout=300).json()
     end(server)
     stored = {(task["id"], str(one["id"])): len(one["result"]) for task in exported for one in task["annotations"]}
-    return [load.row("Label Studio", kind, seconds) for kind in ("page", "answer")], judged(
-        "Label Studio", load, stored
-    )
+    return load, judged("Label Studio", load, stored)
 
 
 def _signed_up(url: str, person: str) -> httpx.Client:

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
 import shutil
 import subprocess
@@ -25,6 +23,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from _figures import Figure, add_json_option, report
 
 from interloq.data.corpus.clean import (
     Cleaning,
@@ -214,43 +214,34 @@ def main() -> None:
     parser.add_argument("--draw", type=int, default=10_000, help="pairs to draw")
     parser.add_argument("--only", choices=("clean", "draw"), help="one of the two comparisons")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
-    processor = platform.processor() or platform.machine()
-    figures: dict[str, Any] = {
-        "machine": f"{processor}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "cleaning": cleaning_figures(args) if args.only != "draw" else {},
-        "drawing": draws(args.pairs, args.draw, args.repeats) if args.only != "clean" else {},
-    }
-    print(json.dumps(figures, indent=2) if args.json else report(figures, args))
+    figures = []
+    if args.only != "draw":
+        figures += cleaning_figures(args)
+    if args.only != "clean":
+        found = draws(args.pairs, args.draw, args.repeats)
+        for what, unit in (("seconds", "s"), ("MiB", "MiB")):
+            (_, ours), *others = found.items()
+            for name, facts in others:
+                figures.append(Figure(f"{what} to draw, beside {name}", ours[what], unit, facts[what], peer=name))
+    posts = f"{args.posts:,} posts ({args.language_posts:,} with language identification)"
+    report(f"{posts}; {args.draw:,} of {args.pairs:,} pairs drawn", figures, args.json)
 
 
-def cleaning_figures(args: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """Posts per second with and without language identification, and ratios to the plain loop."""
+def cleaning_figures(args: argparse.Namespace) -> list[Figure]:
+    """Return posts per second with and without language identification, beside the plain loop."""
     lines = made_posts(args.posts)
-    figures = {
+    measurements = {
         "without language identification": measured(lines, Cleaning(scripts=("Latin",)), args.repeats),
         "with language identification": measured(lines[: args.language_posts], Cleaning(lang="en"), args.repeats),
     }
-    for found in figures.values():
-        plain = found["plain loop"]
-        found |= {f"ratio of {name}": rate / plain for name, rate in list(found.items()) if name != "plain loop"}
+    figures = []
+    for title, found in measurements.items():
+        plain = found.pop("plain loop")
+        for name, rate in found.items():
+            figures.append(Figure(f"posts, {name}, {title}", rate, "/s", plain, peer="a plain loop"))
     return figures
-
-
-def report(figures: dict[str, Any], args: argparse.Namespace) -> str:
-    lines = [figures["machine"]]
-    if figures["cleaning"]:
-        lines.append(f"{args.posts} posts ({args.language_posts} with language identification)")
-    for title, found in figures["cleaning"].items():
-        lines.append(title)
-        lines += [f"  {name:<32} {value:12,.0f} posts/s" for name, value in found.items() if "ratio" not in name]
-        lines += [f"  {name:<32} {value:12.1f} ×" for name, value in found.items() if "ratio" in name]
-    if figures["drawing"]:
-        lines.append(f"{args.draw} of {args.pairs} pairs")
-    for name, found in figures["drawing"].items():
-        lines.append(f"  {name:<32} {found['seconds']:12.1f} s {found['MiB']:12,.0f} MiB")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ chatbot.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 
 from interloq import Sample
 from interloq.metrics.overlap.distinct import Distinct
@@ -57,21 +57,20 @@ def covered(rng: np.random.Generator, replies: Sequence[str], size: int, stock: 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     rng = np.random.default_rng(0)
     replies = pool(rng)
-    figures = {
-        f"{name}, {size} replies, distinct-{n}": covered(rng, replies, size, stock, n)
-        for name, stock in (("varied", 0.0), ("stock", 0.7))
-        for size in (50, 300)
-        for n in (1, 2)
-    }
-    if args.json:
-        print(json.dumps(figures, indent=2))
-        return
-    for name, facts in figures.items():
-        print(name, *(f"{fact} {value:.3f}" for fact, value in facts.items()), sep="\n  ")
+    figures = []
+    for name, stock in (("varied", 0.0), ("stock", 0.7)):
+        for size in (50, 300):
+            for n in (1, 2):
+                facts = covered(rng, replies, size, stock, n)
+                for fact in ("coverage", "width"):
+                    ours, other = facts[f"halves: {fact}"], facts[f"repeats: {fact}"]
+                    label = f"{fact} of distinct-{n}, {size} {name} replies"
+                    figures.append(Figure(label, ours, "", other, peer="the usual bootstrap"))
+    report(f"95 % intervals of {N_SETS} sets", figures, args.json)
 
 
 if __name__ == "__main__":

@@ -15,14 +15,13 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # one core, before numpy is imported
 
 import argparse
-import json
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 
 from interloq import Sample, create, evaluate
 from interloq.metrics.word_vectors import bags_of_vectors as word_vectors
@@ -114,7 +113,7 @@ def measured(name: str, samples: list[Sample], part: int, vectors: WordVectors, 
         raise SystemExit(f"{name}: the unscored samples differ from those of the loop")
     difference = float(np.nanmax(np.abs(scores[:part] - expected)))
     seconds = {"ours": here, "evaluate": whole, "loop": loop}
-    return {**seconds, "ratio": loop / here, "largest difference": difference}
+    return {**seconds, "largest difference": difference}
 
 
 def main() -> None:
@@ -123,22 +122,20 @@ def main() -> None:
     parser.add_argument("--references", type=int, default=2)
     parser.add_argument("--dimensions", type=int, default=300)
     parser.add_argument("--peer-replies", type=int, default=2_000, help="replies that the loop is timed on")
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     samples, vectors = made_samples(args.replies, args.references), made_vectors(args.dimensions)
     with tempfile.TemporaryDirectory() as folder:
         vectors.save(folder)
         part = min(args.peer_replies, args.replies)
         figures = {name: measured(name, samples, part, vectors, folder) for name in LOOPS}
-    machine = f"{platform.processor() or platform.machine()}, one core, Python {platform.python_version()}"
-    if args.json:
-        print(json.dumps({"machine": machine, **vars(args), "figures": figures}, indent=2))
-        return
-    print(f"{args.replies} replies × {args.references} references, {args.dimensions} dimensions; {machine}")
-    print(f"{'':<20}{'ours':>10}{'evaluate':>10}{'loop':>10}{'ratio':>9}{'largest difference':>21}")
+    rows = []
     for name, row in figures.items():
-        seconds = "".join(f"{row[part]:>8.2f} s" for part in ("ours", "evaluate", "loop"))
-        print(f"{name:<20}{seconds}{row['ratio']:>7.1f} ×{row['largest difference']:>21.1e}")
+        rows.append(Figure(name, row["ours"], "s", row["loop"], peer="a numpy loop over pairs"))
+        rows.append(Figure(f"{name}, by evaluate", row["evaluate"], "s"))
+        rows.append(Figure(f"{name}, largest difference", row["largest difference"]))
+    facts = f"{args.replies:,} replies × {args.references} references, {args.dimensions} dimensions, one core"
+    report(facts, rows, args.json)
 
 
 if __name__ == "__main__":

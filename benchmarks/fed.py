@@ -12,9 +12,7 @@ JSON.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 from numpy.typing import NDArray
 
 Turns = tuple[str, ...]
@@ -159,11 +158,8 @@ def measured(args: argparse.Namespace) -> dict[str, float]:
         seconds[name] = (clock() - start) / len(asked)
     difference = float(np.abs(found["ours"][: len(few)] - found["literal"]).max())
     return {
-        "replies, ours": len(contexts),
-        "replies, literal": len(few),
         "seconds per reply, ours": seconds["ours"],
         "seconds per reply, literal": seconds["literal"],
-        "ratio": seconds["literal"] / seconds["ours"],
         "largest difference": difference,
     }
 
@@ -177,7 +173,7 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--type", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--threads", type=int, default=1, help="processor threads (default 1)")
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
     import torch
@@ -187,12 +183,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         args.model = args.model or small_model(Path(folder))
         figures = measured(args)
-    if args.json:
-        print(json.dumps({**vars(args), "machine": platform.processor() or platform.machine(), **figures}, indent=2))
-        return
-    print(f"{named}, {args.device}, {args.type}, {args.turns} turns per dialogue, 18 dimensions")
-    for name, value in figures.items():
-        print(f"{name:<28}{value:,.4g}")
+    ours, other = figures["seconds per reply, ours"], figures["seconds per reply, literal"]
+    rows = [
+        Figure("time per reply", ours, "s", other, peer="a pass per follow-up"),
+        Figure("largest difference", figures["largest difference"]),
+    ]
+    facts = f"{named}, {args.device}, {args.type}, {args.threads} thread(s)"
+    report(f"{facts}, {args.dialogues} dialogues of {args.turns} turns, 18 dimensions", rows, args.json)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import os
-import platform
 import sys
 import tempfile
 import time
@@ -23,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 from numpy.typing import NDArray
 
 from interloq.registry import create
@@ -156,12 +154,12 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, default=100)
     parser.add_argument("--peer-texts", type=int, default=10_000, help="texts that the literal loop counts")
     parser.add_argument("--peer-entries", type=int, default=30_000, help="entries that the literal loop trains")
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     settings = Glove(dimensions=args.dimensions, tokenizer=SPACES)
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(args, settings, Path(folder))
-    print(json.dumps(figures, indent=2) if args.json else table(figures))
+    report(describe(figures), make_rows(figures), args.json)
 
 
 def measure(args: argparse.Namespace, settings: Glove, folder: Path) -> dict[str, Any]:
@@ -178,7 +176,6 @@ def measure(args: argparse.Namespace, settings: Glove, folder: Path) -> dict[str
     vectors.sentences(texts[:half])  # words are looked up at first use
     averaging, _ = timed(lambda: vectors.sentences(texts[half:]))
     counts = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "texts": len(texts),
         "tokens": corpus.tokens,
         "words": len(corpus.words),
@@ -213,11 +210,29 @@ def training(args: argparse.Namespace, settings: Glove, chunks: shuffle.Chunks, 
     return figures
 
 
-def table(figures: dict[str, Any]) -> str:
-    lines = [f"{name:<32} {value:,.4g}" if isinstance(value, float) else f"{name:<32} {value}" for name, value in figures.items()]  # fmt: skip  # noqa: E501
-    if "entries_per_s_glove_1.0.2" not in figures:
-        lines.append("the package `glove` is not installed: its compiled loop was not measured")
-    return "\n".join(lines)
+def describe(figures: dict[str, Any]) -> str:
+    """Return what was learned from, and whether the compiled package was measured."""
+    made = ", ".join(f"{figures[name]:,} {name}" for name in ("texts", "tokens", "words", "entries", "dimensions"))
+    return made if has_peer() else f"{made}; the package glove is not installed"
+
+
+def make_rows(figures: dict[str, Any]) -> list[Figure]:
+    counted, trained = figures["tokens_counted_per_s"], figures["entries_per_s_one_thread"]
+    literal = "a plain loop"
+    rows = [
+        Figure("tokens read", figures["tokens_read_per_s"], "/s"),
+        Figure("tokens counted", counted, "/s", figures["tokens_counted_per_s_literal"], peer=literal),
+        Figure("entries trained, one thread", trained, "/s", figures["entries_per_s_literal"], peer=literal),
+        Figure("entries trained, all threads", figures["entries_per_s_all_threads"], "/s"),
+        Figure("sentence vectors", figures["sentences_per_s"], "/s"),
+        Figure("loss of an epoch", figures["loss_of_an_epoch"]),
+        Figure("threads agree to the bit", float(figures["threads_agree_to_the_bit"])),
+    ]
+    if "entries_per_s_glove_1.0.2" in figures:
+        peer = "glove 1.0.2, compiled"
+        rows.append(Figure("entries, one thread", trained, "/s", figures["entries_per_s_glove_1.0.2"], peer=peer))
+        rows.append(Figure("its loss of an epoch", figures["loss_of_an_epoch_glove_1.0.2"]))
+    return rows
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import platform
 import sys
 import tempfile
 from functools import partial
@@ -22,7 +21,8 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from training import attempted, peer
+from _figures import add_json_option, report
+from training import attempted, compare_rates, peer
 from training_checks import MINILM, SMALL, VOCABULARY, made_encoder
 
 from interloq.data.text.token_texts import Texts
@@ -113,6 +113,7 @@ def main() -> None:
     parser.add_argument("--encoder", type=Path, help="a folder with a BERT of its usual vocabulary (default: random)")
     parser.add_argument("--steps", type=int, help="steps of each of three passes (default: 100 on a GPU, 6 on a CPU)")
     parser.add_argument("--batch", type=int, help="samples in a batch (default: 64 on a GPU, 8 on a CPU)")
+    add_json_option(parser)
     parser.set_defaults(profile=False, network=Peer, collate=collated)
     args = parser.parse_args()
     gpu = args.device == "cuda"
@@ -121,24 +122,18 @@ def main() -> None:
     transformers.logging.set_verbosity_error()
     with tempfile.TemporaryDirectory() as folder:
         args.encoder = args.encoder or made_encoder(Path(folder) / "encoder", MINILM if gpu else SMALL)
-        on = torch.cuda.get_device_name() if gpu else platform.processor() or platform.machine()
-        versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
-        print(f"{on}, {versions}, {args.batch} samples per batch")
         sys.exit(0 if run(args) else 1)
 
 
 def run(args: argparse.Namespace) -> bool:
     rows = peer_rows(args)
     tokens = float(np.mean([len(row["input_ids"]) for row in rows]))
-    print(f"\ntraining dcp; {tokens:.0f} tokens per sample")
     found = peer(rows, args, grouped=False)
     for name in ("padded", "packed") if args.device == "cuda" else ("padded",):
         found[name] = attempted(name, partial(continuity, args), args)
     found |= peer(rows, args, grouped=True)
-    ours = found.get("packed", found["padded"])
-    print()
-    for name, rate in found.items():
-        print(f"  {name:<24}{rate:>9,.0f} samples/s {rate * tokens:>11,.0f} tokens/s   interloq is {ours / rate:.2f} ×")
+    facts = f"training dcp, {args.device}, batches of {args.batch} samples, {tokens:.0f} tokens per sample"
+    report(facts, compare_rates(found, "samples"), args.json)
     return all(map(math.isfinite, found.values()))
 
 

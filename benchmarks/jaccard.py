@@ -7,7 +7,6 @@ multiplied with the query's row. All must find the same similarities. `--pairs` 
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 from scipy import sparse
 from search import best_rate, texts
 
@@ -90,16 +90,19 @@ def compare(other: Search, queries: Sequence[str], expected: list[list[float]]) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=1_000_000)
-    n = parser.parse_args().pairs
+    add_json_option(parser)
+    args = parser.parse_args()
+    n = args.pairs
     known = texts(n)
     queries = known[:: max(1, n // N_QUERIES)][:N_QUERIES]
     with tempfile.TemporaryDirectory() as name:
         facts, search = by_index(Path(name) / "index", known)
-        facts["queries/s"] = best_rate(lambda: search(queries), len(queries), repeats=3)
+        rate = best_rate(lambda: search(queries), len(queries), repeats=3)
         few, own = queries[:FEW], search(queries[:FEW])
-        for label, make in (("matrix", by_matrix), ("sets", by_sets)):
-            facts[f"{label}: queries/s"] = compare(make(known), few, own)
-    print(json.dumps({name: round(value, 2) for name, value in facts.items()}, indent=1))
+        figures = [Figure("build", facts["build s"], "s"), Figure("disk", facts["MB on disk"], "MB")]
+        for name, make in (("a sparse matrix in memory", by_matrix), ("a loop over sets of words", by_sets)):
+            figures.append(Figure(f"queries, beside {name}", rate, "/s", compare(make(known), few, own), peer=name))
+    report(f"the {K} most similar of {n:,} texts", figures, args.json)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 
 WAYS = {"float32, torch's layers": ("float32", False), "float32": ("float32", True), "int8": ("int8", True)}
 FIRST = 8  # replies scored before the clock starts
@@ -63,21 +63,26 @@ def run_fresh(name: str, way: str, replies: int, threads: int) -> dict[str, floa
     return figures
 
 
-def print_judge(name: str, args: argparse.Namespace) -> None:
-    """Measure one judge in all ways, in turns, and print its rows."""
+def compare_ways(name: str, args: argparse.Namespace) -> list[Figure]:
+    """Measure one judge in all ways, in turns; the others stand beside the first."""
     runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
     for _ in range(args.rounds):
         for way, found in runs.items():
             found.append(run_fresh(name, way, args.replies, args.threads))
-    plain: list[dict[str, float]] = runs[next(iter(WAYS))]
+    peer = next(iter(WAYS))
+    figures = []
     for way, found in runs.items():
         middle = {part: float(np.median([one[part] for one in found])) for part in found[0]}
-        ratio = np.median([one["processor"] / base["processor"] for one, base in zip(found, plain, strict=True)])
-        print(
-            f"{name:<12} {way:<24}{middle['clock']:>8.1f}{middle['processor']:>11.1f}{ratio:>8.2f}×"
-            f"{middle['first']:>8.1f} s{middle['peak']:>9,.0f} MB",
-            flush=True,
-        )
+        label = f"{name}, {way}"
+        rate, other = middle["processor"], None
+        if way != peer:
+            ratios = [one["processor"] / base["processor"] for one, base in zip(found, runs[peer], strict=True)]
+            other = rate / float(np.median(ratios))
+        figures.append(Figure(f"{label}, replies by processor time", rate, "/s", other, peer=peer))
+        figures.append(Figure(f"{label}, replies by the clock", middle["clock"], "/s"))
+        figures.append(Figure(f"{label}, first reply", middle["first"], "s"))
+        figures.append(Figure(f"{label}, peak memory", middle["peak"], "MB"))
+    return figures
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,16 +91,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--replies", type=int, default=200, metavar="N", help="(200)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="(3)")
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="(2)")
+    add_json_option(parser)
     parser.add_argument("--way", choices=list(WAYS), help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     if args.way:
         print(json.dumps(measure(args.judges, args.way, args.replies)))
         return 0
-    machine = f"{platform.processor() or platform.machine()}, {args.threads} of {os.cpu_count()} cores"
-    print(f"{args.replies:,} replies, {args.rounds} rounds, {machine}")
-    print(f"{'replies per second of the':<37}{'clock':>8}{'processor':>11}{'ratio':>9}{'first':>10}{'peak':>12}")
-    for name in args.judges.split(","):
-        print_judge(name, args)
+    figures = [figure for name in args.judges.split(",") for figure in compare_ways(name, args)]
+    report(f"{args.replies:,} replies, {args.rounds} rounds, {args.threads} thread(s)", figures, args.json)
     return 0
 
 

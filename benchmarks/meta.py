@@ -3,7 +3,7 @@
 The coefficients are Pearson, Spearman and Kendall; both sides use the same data and resamples, in one run on one core.
 
 Judgments are means of three ratings from 1 to 5, so there are many ties; the metric follows them with noise. Both sides
-must give the same coefficients in every resample, or the benchmark stops. `--json` prints JSON.
+must give the same coefficients in every resample, or the benchmark stops.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # one core, before numpy is imported
 
 import argparse
-import json
-import platform
 import time
 from collections.abc import Callable
 
 import numpy as np
-import scipy
+from _figures import Figure, add_json_option, report
 from scipy import stats
 
 from interloq.metrics.metric import Array
@@ -64,25 +62,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=N_SAMPLES)
     parser.add_argument("--bootstrap", type=int, default=N_BOOTSTRAP)
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     x, y = made_columns(args.samples)
     found, ours = best_time(lambda: resample_coefficients(x, y, n_bootstrap=args.bootstrap, seed=0), repeats=5)
     expected, loop = best_time(lambda: scipy_loop(x, y, args.bootstrap, 0), repeats=2)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-9)
-    figures = {
-        "samples": args.samples,
-        "resamples": args.bootstrap,
-        "interloq_s": round(ours, 3),
-        "scipy_loop_s": round(loop, 3),
-        "ratio": round(loop / ours, 1),
-        "machine": f"{platform.machine()}, python {platform.python_version()}, scipy {scipy.__version__}",
-    }
-    if args.json:
-        print(json.dumps(figures))
-    else:
-        print("\n".join(f"{name:<14} {value}" for name, value in figures.items()))
+    title = f"{args.bootstrap:,} resamples of {len(COEFFICIENTS)} coefficients of {args.samples:,} samples, one core"
+    report(title, [Figure("resamples", ours, "s", loop, peer="a loop over scipy")], args.json)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,12 @@ so that both match equal words and stems. Pairs of up to seven words are also so
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 from nltk.translate.meteor_score import align_words
 
 from interloq import load
@@ -119,7 +119,7 @@ def timed(rng: np.random.Generator, length: int, repeats: int) -> dict[str, floa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=5_000)
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     rng = np.random.default_rng(0)
     sets = {
@@ -132,24 +132,15 @@ def main() -> None:
         "4 to 7 words, vocabulary 20": [(drawn(rng, 20, 4, 7), drawn(rng, 20, 4, 7)) for _ in range(args.pairs)],
         "embedded English replies": embedded_pairs(),
     }
-    figures = {
-        "alignments": {name: compared(pairs) for name, pairs in sets.items()},
-        "times": {
-            str(length): timed(rng, length, repeats)
-            for length, repeats in ((12, 500), (25, 200), (50, 50), (100, 20), (1000, 3))
-        },
-    }
-    print(json.dumps(figures, indent=2) if args.json else report(figures))
-
-
-def report(figures: dict[str, Any]) -> str:
-    lines = []
-    for name, facts in figures["alignments"].items():
-        lines += [name, *(f"  {fact:<34} {value:8.4g}" for fact, value in facts.items())]
-    lines.append("tokens   mean s   slowest s   proven")
-    for length, facts in figures["times"].items():
-        lines.append(f"{length:>6} {facts['seconds']:8.4f} {facts['slowest']:11.4f} {facts['proven']:8.0%}")
-    return "\n".join(lines)
+    figures = []
+    for name, pairs in sets.items():
+        figures += [Figure(f"{name}: {fact}", value) for fact, value in compared(pairs).items()]
+    for length, repeats in ((12, 500), (25, 200), (50, 50), (100, 20), (1000, 3)):
+        times = timed(rng, length, repeats)
+        figures.append(Figure(f"{length} tokens, mean", times["seconds"], "s"))
+        figures.append(Figure(f"{length} tokens, slowest", times["slowest"], "s"))
+        figures.append(Figure(f"{length} tokens, share proven optimal", times["proven"]))
+    report(f"alignments of METEOR, {args.pairs:,} pairs per generated set", figures, args.json)
 
 
 if __name__ == "__main__":

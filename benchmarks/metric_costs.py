@@ -1,6 +1,6 @@
 """Cost of each metric: 10,000 replies with two references each, without and with 1,000 bootstrap resamples.
 
-Texts have 4 to 22 words from a Zipf vocabulary of 5,000. Best of three runs on one core; `--json` prints JSON.
+Texts have 4 to 22 words from a Zipf vocabulary of 5,000. Best of three runs on one core.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import contextlib
-import json
 import time
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 
 from interloq import Sample, create, evaluate
 from interloq.errors import SpecError
@@ -53,16 +53,15 @@ def plain_metrics() -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replies", type=int, default=10_000)
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     samples = made_samples(args.replies)
     costs = {name: [seconds(name, samples, 0), seconds(name, samples, 1_000)] for name in plain_metrics()}
-    if args.json:
-        print(json.dumps({"replies": args.replies, "seconds": costs}, indent=2))
-        return
-    print(f"{args.replies} replies, two references each: seconds without and with 1,000 resamples")
+    figures = []
     for name, (plain, resampled) in costs.items():
-        print(f"  {name:<12} {plain:7.2f} {resampled:7.2f}")
+        figures.append(Figure(name, plain, "s"))
+        figures.append(Figure(f"{name}, 1,000 resamples", resampled, "s"))
+    report(f"{args.replies:,} replies, two references each, one core", figures, args.json)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,14 @@ prints JSON.
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from _figures import Figure, add_json_option, report
 
 from interloq.play.bots.hugging_face import HuggingFace
 from interloq.play.openings import read_openings
@@ -129,16 +130,12 @@ def compared(args: argparse.Namespace, model: str) -> dict[str, Any]:
         found[name] = measured(side, bot, n, args, batch)
         print(f"{name}: {found[name][0]['seconds']} s", file=sys.stderr)
     facts: dict[str, Any] = {name: result[0] for name, result in found.items()}
-    pace = {name: facts[name]["dialogues_per_minute"] for name in sides}
-    ratios = {name: round(pace["together"] / pace[name], 2) for name in ("one at a time", "transformers")}
     together = {dialogue.id: dialogue for dialogue in found["together"][1]}
     same = sum(together.get(dialogue.id) == dialogue for dialogue in found["one at a time"][1])
     return {
-        "model": str(bot.signature()),
         "device": _device(bot),
         **facts,
-        "ratios": ratios,
-        "same_dialogues": f"{same} of {args.single}",
+        "same_dialogues": same,
     }
 
 
@@ -162,23 +159,18 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--hidden", type=int, default=512, help="width of the random model")
     parser.add_argument("--layers", type=int, default=8, help="layers of the random model")
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         facts = compared(args, args.model or made_model(Path(folder), args))
-    if args.json:
-        print(json.dumps(facts, indent=2))
-        return
-    print(f"{facts['model']}\n{facts['device']}")
-    for name in ("together", "one at a time", "transformers"):
-        side = facts[name]
-        speed = (
-            f"{side['dialogues_per_minute']:>10,.1f} dialogues per minute, {side['tokens_per_reply']} tokens per reply"
-        )
-        print(f"{name:<14} {speed} ({side['dialogues']} dialogues in {side['seconds']} s, batch {side['batch']})")
-    for name, ratio in facts["ratios"].items():
-        print(f"together is {ratio} × as fast as {name}")
-    print(f"same dialogues together and one at a time: {facts['same_dialogues']}")
+    pace = {name: facts[name]["dialogues_per_minute"] for name in ("together", "one at a time", "transformers")}
+    figures = [
+        Figure("dialogues together", pace["together"], "/min", pace["one at a time"], peer="one at a time"),
+        Figure("together, beside a loop", pace["together"], "/min", pace["transformers"], peer="a loop over generate"),
+        Figure("equal dialogues, together and one at a time (share)", facts["same_dialogues"] / args.single),
+    ]
+    shape = f"{args.dialogues} dialogues together, {args.exchanges} exchanges, at most {args.tokens} tokens per reply"
+    report(f"{args.model or 'a random LLaMA'}, {facts['device']}, {shape}", figures, args.json)
 
 
 if __name__ == "__main__":

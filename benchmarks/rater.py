@@ -14,7 +14,6 @@ a folder kept by `interloq train rater --examples`.
 from __future__ import annotations
 
 import argparse
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _figures import Figure, add_json_option, report
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
@@ -98,7 +98,7 @@ class Plain:
 # ---- measuring -------------------------------------------------------------------------------------------------------
 
 
-def training(pairs: RaterPairs, vocabulary: int, args: argparse.Namespace) -> None:
+def training(pairs: RaterPairs, vocabulary: int, args: argparse.Namespace) -> list[Figure]:
     n = len(pairs.examples("train")[0])
 
     def network() -> RaterNetwork:
@@ -121,12 +121,11 @@ def training(pairs: RaterPairs, vocabulary: int, args: argparse.Namespace) -> No
     if args.device == "cuda":
         ours()  # warm
     found = {name: run() for name, run in seconds.items()}
-    print(f"\ntraining, {n:,} examples in batches of {args.batch}, hidden {args.hidden}, one epoch")
-    for name, took in found.items():
-        print(f"  {name:<20}{n / took:>12,.0f} examples/s   interloq is {took / found['interloq']:.1f}×")
+    ours_rate = n / found.pop("interloq")
+    return [Figure(f"training, beside {name}", ours_rate, "/s", n / took, peer=name) for name, took in found.items()]
 
 
-def rating(pieces: Pieces, args: argparse.Namespace) -> None:
+def rating(pieces: Pieces, args: argparse.Namespace) -> list[Figure]:
     torch.manual_seed(0)
     shape = Shape(hidden=args.hidden, embedding=args.hidden, width=2 * args.hidden)
     model = RaterModel(RaterNetwork(pieces.size, shape), pieces, {"temperature": 1.0}, device=args.device)
@@ -142,16 +141,15 @@ def rating(pieces: Pieces, args: argparse.Namespace) -> None:
         "interloq": (lambda: model.chances(triplets), len(triplets)),
     }
     model.chances(triplets[:64])
-    print(f"\nrating {REFERENCES} references of {args.samples:,} samples, hidden {args.hidden}")
     found, values = {}, {}
     for name, (run, n) in ways.items():
         start = time.perf_counter()
         values[name] = run()
         found[name] = n / (time.perf_counter() - start)
-    for name, rate in found.items():
-        print(f"  {name:<24}{rate:>12,.0f} triplets/s   interloq is {found['interloq'] / rate:.1f}×")
+    ours = found.pop("interloq")
     off = max(float(np.abs(v - values["interloq"][: len(v)]).max()) for v in values.values())
-    print(f"  largest difference in probability: {off:.1e}")
+    figures = [Figure(f"triplets, beside {name}", ours, "/s", rate, peer=name) for name, rate in found.items()]
+    return [*figures, Figure("largest difference in probability", off)]
 
 
 def _padded(model: RaterModel, triplets: list[tuple[str, str, str]], batch: int) -> NDArray[np.float64]:
@@ -197,6 +195,7 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, default=128, help="the paper's is 512")
     parser.add_argument("--samples", type=int, default=1_000)
     parser.add_argument("--loop", type=int, default=1_000, help="triplets for the loop over triplets")
+    add_json_option(parser)
     parser.add_argument("--epoch", metavar="FOLDER", help="time one epoch of examples drawn from this folder")
     args = parser.parse_args()
     if args.epoch:
@@ -209,11 +208,11 @@ def main() -> None:
         pieces = Pieces(train_sentencepiece(texts, Path(folder) / "pieces.model", vocabulary=8_000, fewer=True))
         pairs = write_examples([records], Path(folder) / "examples", pieces, Examples(), source="generated")
         lengths = pairs.texts.lengths
-        print(f"{len(lengths):,} texts of {lengths.mean():.1f} tokens on average, longest {lengths.max()}")
-        name = torch.cuda.get_device_name() if args.device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
-        print(f"machine: {platform.machine()}, {name}, torch {torch.__version__}")
-        training(pairs, pieces.size, args)
-        rating(pieces, args)
+        figures = training(pairs, pieces.size, args) + rating(pieces, args)
+    name = torch.cuda.get_device_name() if args.device == "cuda" else f"{torch.get_num_threads()} thread(s)"
+    data = f"{args.examples:,} examples, batches of {args.batch}, texts of {lengths.mean():.0f} tokens"
+    rated = f"{REFERENCES} references of {args.samples:,} samples rated"
+    report(f"hidden {args.hidden}, {name}, {data}; {rated}", figures, args.json)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,6 @@ them. `--model FOLDER` measures another scorer, `--json` is for machines.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _figures import Figure, add_json_option, report
 
 from interloq import InterloqError, Sample, load
 from interloq.data.embedded import embedded_log_path
@@ -106,8 +104,6 @@ def run(model: str, replies: int) -> dict[str, Any]:
     found = {name: measured(score, samples) for name, score in ways.items()}
     first, *others = (np.array(row.pop("values")) for row in found.values())
     return {
-        "machine": f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} of {os.cpu_count()} cores",
-        "replies": replies,
         "tokens_per_reply": float(np.mean([len(plain.ids(sample)[0]) for sample in samples])),
         "rates": {name: row["rates"] for name, row in found.items()},
         "largest_difference": max(float(np.abs(first - other).max()) for other in others),
@@ -118,21 +114,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", default=READY, metavar="NAME", help=f"the scorer ({READY})")
     parser.add_argument("--replies", type=int, default=2000, metavar="N", help="(2000)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_json_option(parser)
     args = parser.parse_args(argv)
     try:
         found = run(args.model, args.replies)
     except InterloqError as error:
         print(f"relevance_ready: {error}", file=sys.stderr)
         return 2
-    if args.json:
-        print(json.dumps(found))
-        return 0
-    print(f"{found['replies']:,} replies of {found['tokens_per_reply']:.1f} tokens with context, {found['machine']}")
-    print(f"{'replies per second of the':<40}{'clock':>10}{'processor':>12}")
-    for name, rates in found["rates"].items():
-        print(f"{name:<40}{rates['clock']:>10,.0f}{rates['processor']:>12,.0f}")
-    print(f"largest difference of scores: {found['largest_difference']:.1e}")
+    ours, *others = found["rates"].items()
+    figures = [
+        Figure(f"replies, beside {name}", ours[1]["processor"], "/s", rates["processor"], peer=name)
+        for name, rates in others
+    ]
+    figures += [Figure(f"replies by the clock, {name}", rates["clock"], "/s") for name, rates in found["rates"].items()]
+    figures.append(Figure("largest difference of scores", found["largest_difference"]))
+    length = f"{found['tokens_per_reply']:.0f} tokens with context"
+    report(f"{args.replies:,} replies of {length}, {torch.get_num_threads()} thread(s)", figures, args.json)
     return 0
 
 

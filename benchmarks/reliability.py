@@ -19,9 +19,7 @@ augmentation encodes every candidate once, and the loop all references of each s
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
 import tempfile
 import time
 from collections.abc import Sequence
@@ -31,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _figures import Figure, add_json_option, report
 from bertscore import made_texts
 from scipy import stats
 
@@ -199,19 +198,19 @@ def main() -> None:
     parser.add_argument("--ensemble", type=int, default=5, metavar="N", help="members of the ensemble (5)")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="for the network (cpu)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), metavar="N", help="on a CPU (all)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json_option(parser)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     figures: dict[str, Any] = {name: PARTS[name](args) for name in args.only.split(",")}
-    processor = platform.processor() or platform.machine()
+    rows = []
+    for name, found in figures.items():
+        for what, value in found.items():
+            if what == "seconds":
+                rows.append(Figure(name, value, "s", found["loop"], peer="a loop"))
+            elif what not in ("loop", "ratio"):
+                rows.append(Figure(f"{name}: {what}", value, "/s" if what.endswith("second") else ""))
     gpu = f", {torch.cuda.get_device_name()}" if args.device == "cuda" else ""
-    figures["machine"] = f"{processor}, {args.threads} threads{gpu}, torch {torch.__version__}"
-    if args.json:
-        print(json.dumps(figures, indent=2))
-        return
-    for name, row in figures.items():
-        shown = row if isinstance(row, str) else ", ".join(f"{k} {v:,.4g}" for k, v in row.items())
-        print(f"{name}: {shown}")
+    report(f"{args.queries:,} queries, hidden {args.hidden}, {args.threads} thread(s){gpu}", rows, args.json)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,6 @@ one. `--json` prints JSON.
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import random
 import tempfile
 import time
@@ -24,6 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from _figures import Figure, add_json_option, report
 from play import made_model
 
 from interloq import load
@@ -109,9 +108,6 @@ def compare(args: argparse.Namespace, model: str) -> dict[str, Any]:
             measured = measure(bot, side, some)
             if name not in found or measured["tokens_per_second"] > found[name]["tokens_per_second"]:
                 found[name] = measured
-    speed = {name: values["tokens_per_second"] for name, values in found.items()}
-    found["transformers/hf"] = round(speed["transformers"] / speed["hf"], 2)
-    found["hf/one at a time"] = round(speed["hf"] / speed["one at a time"], 2)
     return found
 
 
@@ -128,19 +124,18 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=4, help="of the random model")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", default="auto")
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = compare(args, args.model or made_model(Path(folder), args))
-    if args.json:
-        print(json.dumps(found))
-        return
-    import torch
-
-    where = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
-    print(f"{where}, torch {torch.__version__}, batches of {args.batch}, {args.beams} beam(s)")
-    for name, values in found.items():
-        print(f"{name:>16}: {values}")
+    speed = {name: found[name]["tokens_per_second"] for name in ("hf", "transformers", "one at a time")}
+    figures = [
+        Figure("tokens, beside batches", speed["hf"], "/s", speed["transformers"], peer="transformers, in batches"),
+        Figure("tokens, beside one at a time", speed["hf"], "/s", speed["one at a time"], peer="one at a time"),
+        Figure("tokens per reply", found["hf"]["tokens_per_reply"]),
+    ]
+    setting = f"{args.device}, batches of {args.batch}, {args.beams} beam(s)"
+    report(f"{args.model or 'a random LLaMA'}, {args.contexts} contexts, {setting}", figures, args.json)
 
 
 if __name__ == "__main__":

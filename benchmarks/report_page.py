@@ -13,11 +13,11 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 
 from interloq import Sample, Score
 from interloq.report.build import Evidence, build
 from interloq.report.render import render
-from interloq.terminal.console import print_table
 
 RUNS = 5
 OPENED = "() => performance.getEntriesByType('navigation')[0].loadEventEnd"
@@ -63,6 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--metrics", type=int, default=8)
+    add_json_option(parser)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "report.html"
@@ -79,8 +80,9 @@ def main() -> None:
             times.setdefault("sort by id", []).append(page.evaluate(SORTED))
             page.close()
         browser.close()
-        rows = [[name, f"{median(values):.0f}"] for name, values in times.items()]
-        print_table(f"{path.stat().st_size / 1e6:.2f} MB", ["action", "ms"], rows)
+        figures = [Figure(name, median(values), "ms") for name, values in times.items()]
+        figures.append(Figure("size of the page", path.stat().st_size / 1e6, "MB"))
+    report(f"a report of {args.samples:,} samples and {args.metrics} metrics in Chromium", figures, args.json)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Cost of RUBER on one core: training on pairs, scoring replies, and blending.
 
 Texts have 4 to 22 words from a Zipf vocabulary of 5,000; networks have the default sizes. Training is timed after one
-step; best of three runs. Times are processor time; `--json` prints JSON.
+step; best of three runs. Times are processor time.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # one core, before numpy is imported
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from _figures import Figure, add_json_option, report
 from metric_costs import made_samples
 
 from interloq import Sample, create, evaluate
@@ -98,15 +98,11 @@ def measured(replies: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replies", type=int, default=10_000)
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     found = measured(args.replies)
-    if args.json:
-        print(json.dumps({"replies": args.replies, **found}, indent=2))
-        return
-    print(f"{args.replies} replies:")
-    for what, value in found.items():
-        print(f"  {what:<42} {value:8.1f}")
+    figures = [Figure(what, value, "/s" if what.endswith("second") else "s") for what, value in found.items()]
+    report(f"{args.replies:,} replies, one core, processor time", figures, args.json)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
+from _figures import Figure, add_json_option, report
 from torch.nn import functional
 
 from interloq.learn.fit import fit
@@ -144,13 +145,13 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64, help="exchanges per batch of the plain loop")
     parser.add_argument("--steps", type=int, help="batches of the package's loop")
     parser.add_argument("--kinds", default=",".join(KINDS))
+    add_json_option(parser)
     args = parser.parse_args()
     device = pick_device(args.device).type
     stored = Exchanges.load(args.examples) if args.examples else make_exchanges(100_000 if device == "cuda" else 4_000)
     steps = args.steps or STEPS[device]
     name = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} thread(s)"
-    print(f"{name}, torch {torch.__version__}; tokens per second")
-    print(f"{'kind':<12} {'plain':>12} {'equal size':>12} {'interloq':>12} {'ratio':>6} {'equal':>6}")
+    figures = []
     for kind in args.kinds.split(","):
         settings = BotNetwork(kind=kind, **SIZES[device])
         rates = []
@@ -158,8 +159,9 @@ def main() -> None:
             torch.manual_seed(0)
             network = make_network(VOCABULARY, settings, BotReading())
             rates.append(measure(ReplyTask(network, stored, BotReading(), settings), steps, device))
-        figures = "".join(f" {rate:>12,.0f}" for rate in rates)
-        print(f"{kind:<12}{figures} {rates[2] / rates[0]:>6.2f} {rates[2] / rates[1]:>6.2f}", flush=True)
+        for peer, rate in zip(("a plain loop", "a plain loop, batches of equal size"), rates, strict=False):
+            figures.append(Figure(f"{kind}, tokens, beside {peer}", rates[2], "/s", rate, peer=peer))
+    report(f"{name}, batches of {args.batch} exchanges in the loop", figures, args.json)
 
 
 if __name__ == "__main__":

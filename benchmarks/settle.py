@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from statistics import median
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 
 from interloq.agree.dialogue_scores import DialogueScore
 from interloq.rank.settle import ALPHA, Look, t_interval, watch
-from interloq.terminal.console import print_table
 
 SYSTEMS, PARTNERS = 3, 4
 GAPS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0)
@@ -35,8 +35,8 @@ def rounds(gap: float, budget: int, seed: int) -> Iterator[list[DialogueScore]]:
         ]
 
 
-def measured(gap: float, runs: int, budget: int) -> list[str]:
-    """Rounds and dialogues until settled, and the share of runs that separate systems in the wrong order."""
+def measured(gap: float, runs: int, budget: int) -> list[Figure]:
+    """Rounds until settled, and the share of runs that settle, and that separate systems in the wrong order."""
     needed, wrong, naive, settled = [], 0, 0, 0
     for seed in range(runs):
         looks: list[Look] = []
@@ -46,9 +46,11 @@ def measured(gap: float, runs: int, budget: int) -> list[str]:
         settled += found.settled
         wrong += any(_is_wrong(gap, gap_.better, gap_.worse) for look in looks for gap_ in look.gaps if gap_.apart)
         naive += _naive(gap, played, [look.rounds for look in looks])
-    middle = median(needed)
-    shares = [f"{100 * n / runs:.1f} %" for n in (settled, wrong, naive)]
-    return [f"{gap:g}", f"{middle:g}", f"{middle * SYSTEMS * PARTNERS:g}", *shares]
+    return [
+        Figure(f"rounds until settled (median), gap {gap:g}", median(needed)),
+        Figure(f"settled runs (%), gap {gap:g}", 100 * settled / runs),
+        Figure(f"wrong runs (%), gap {gap:g}", 100 * wrong / runs, "", 100 * naive / runs, peer="without correction"),
+    ]
 
 
 def _is_wrong(gap: float, better: str, worse: str) -> bool:
@@ -73,11 +75,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--budget", type=int, default=300, help="rounds")
+    add_json_option(parser)
     args = parser.parse_args()
-    rows = [measured(gap, args.runs, args.budget) for gap in GAPS]
-    columns = ["gap", "rounds (median)", "dialogues", "settled", "wrong", "wrong without correction"]
-    print_table(f"{args.runs} runs, budget {args.budget} rounds, alpha {ALPHA}", columns, rows)
-    return int(any(float(row[4].split()[0]) > 100 * ALPHA for row in rows))
+    figures = [figure for gap in GAPS for figure in measured(gap, args.runs, args.budget)]
+    title = f"{args.runs} runs, budget {args.budget} rounds of {SYSTEMS * PARTNERS} dialogues, alpha {ALPHA}"
+    report(title, figures, args.json)
+    return int(any(figure.ours > 100 * ALPHA for figure in figures if figure.name.startswith("wrong")))
 
 
 if __name__ == "__main__":

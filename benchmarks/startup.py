@@ -20,6 +20,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from _figures import Figure, add_json_option, report
+
 REPLIES = 10
 NLTK = """
 import json, sys
@@ -105,6 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="(5)")
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="(2)")
+    add_json_option(parser)
     args = parser.parse_args(argv)
     environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "CUDA_VISIBLE_DEVICES": ""}
     with tempfile.TemporaryDirectory() as folder:
@@ -117,16 +120,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         runs: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ways}
         for number in range(args.rounds + 1):
             for name, (command, _) in ways.items():
-                figures = run_once(command, environment)
-                if figures and number:  # the first round compiles modules and reads files from the disk
-                    runs[name].append(figures)
+                measured = run_once(command, environment)
+                if measured and number:  # the first round compiles modules and reads files from the disk
+                    runs[name].append(measured)
     least = {name: tuple(map(min, zip(*of_way, strict=True))) for name, of_way in runs.items() if of_way}
-    print(f"{args.rounds} rounds, {args.threads} of {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    print(f"{'':<26}{'clock':>9}{'processor':>11}{'memory':>10}")
+    figures = []
     for name, (clock, processor, memory) in least.items():
         other = ways[name][1]
-        ratio = f"   {least[other][1] / processor:.1f} × faster than {other}" if other in least else ""
-        print(f"{name:<26}{clock:>7.2f} s{processor:>9.2f} s{memory:>7,.0f} MB{ratio}")
+        if other in least:
+            theirs = least[other]
+            figures.append(Figure(f"{name}, processor time", processor, "s", theirs[1], peer=other))
+            figures.append(Figure(f"{name}, memory", memory, "MB", theirs[2], peer=other))
+        elif name.startswith("interloq"):
+            figures.append(Figure(f"{name}, processor time", processor, "s"))
+            figures.append(Figure(f"{name}, memory", memory, "MB"))
+        if name.startswith(("interloq", "ready")):
+            figures.append(Figure(f"{name}, clock", clock, "s"))
+    report(f"{REPLIES} replies, the least of {args.rounds} runs, {args.threads} thread(s)", figures, args.json)
     return 0
 
 

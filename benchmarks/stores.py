@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
-import platform
 import shutil
 import socket
 import subprocess
@@ -27,6 +25,7 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 
 from interloq import create
 from interloq.records import Pair
@@ -201,7 +200,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=1_000)
     parser.add_argument("--postgres", default="", metavar="ADDRESS", help="postgresql://… of a server with pgvector")
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     args = parser.parse_args()
     data = made(args.pairs, args.queries)
     truth = exact(data)
@@ -214,27 +213,13 @@ def main() -> None:
         for label, address in places:
             figures[f"dense, {label}"] = dense(address.format(f"{NAME}_d"), data, truth)
             figures[f"bm25, {label}"] = words(address.format(f"{NAME}_w"), data, found)
-    print(json.dumps(figures, indent=2) if args.json else report(figures, args.pairs))
-
-
-def report(figures: dict[str, dict[str, Any]], n: int) -> str:
-    columns = list(next(iter(figures.values())))
-    lines = [f"{n:,} pairs; {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"]
-    lines.append(" " * 24 + "".join(f"{column:>12}" for column in columns))
+    units = {"add s": "s", "finish s": "s", "pairs/s": "/s", "q/s batch": "/s", "q/s single": "/s"}
+    rows = []
     for label in sorted(figures, reverse=True):
-        values = [figures[label][column] for column in columns]
-        lines.append(f"{label:<24}" + "".join(f"{_number(value):>12}" for value in values))
-    return "\n".join(lines)
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return ""
-    if value <= 1:
-        return f"{value:.3f}"
-    if value < 100:
-        return f"{value:,.1f}"
-    return f"{value:,.0f}"
+        for column, value in figures[label].items():
+            if value is not None:
+                rows.append(Figure(f"{label}: {column}", value, units.get(column, "")))
+    report(f"{args.pairs:,} pairs, {args.queries:,} queries", rows, args.json)
 
 
 if __name__ == "__main__":

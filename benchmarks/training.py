@@ -35,6 +35,7 @@ from unittest.mock import patch
 import numpy as np
 import torch
 import transformers
+from _figures import Figure, add_json_option, report
 from training_checks import (
     MINILM,
     SMALL,
@@ -304,6 +305,7 @@ def main() -> None:
     parser.add_argument("--adapt", action="store_true", help="also measure adaptation: masked and next tokens")
     parser.add_argument("--profile", action="store_true", help="also print the kernels that take longest")
     parser.add_argument("--check", action="store_true", help="on a GPU, first check that all ways learn the same")
+    add_json_option(parser)
     parser.set_defaults(network=Peer, collate=collated)  # what the Trainer trains; interlocutor.py has others
     args = parser.parse_args()
     gpu = args.device == "cuda"
@@ -331,16 +333,21 @@ def run(args: argparse.Namespace) -> bool:
     for name in [name for name, (_, compiled) in WAYS.items() if gpu and (args.compile or not compiled)] or ["padded"]:
         found[name] = attempted(name, partial(relevance, args), args)
     found |= peer(rows, args, grouped=True)
-    ours = found.get("packed", found["padded"])
-    print()
-    for name, rate in found.items():
-        print(f"  {name:<24}{rate:>10,.0f} exchanges/s   interloq is {ours / rate:.2f} ×")
+    figures = compare_rates(found, "exchanges")
     for goal in ("mlm", "lm") if args.adapt else ():
         print(f"\nadaptation, {goal}; pairs per second")
         make = partial(adaptation, args, goal=goal)
         rates = [attempted(name, make, args) for name in (["padded", "packed"] if gpu else ["padded"])]
-        print(f"  {rates[-1] / rates[0]:.2f} × padded")
+        figures.append(Figure(f"{goal}, pairs", rates[-1], "/s", rates[0] if gpu else None, peer="padded rows"))
+    report(f"training relevance, {args.device}, batches of {args.batch} exchanges", figures, args.json)
     return good and all(map(math.isfinite, found.values()))
+
+
+def compare_rates(found: dict[str, float], what: str) -> list[Figure]:
+    """Return the rate of the best of our ways beside the others and beside other programs."""
+    ours = "packed" if "packed" in found else "padded"
+    others = [(name, rate) for name, rate in found.items() if name != ours]
+    return [Figure(f"{what}, beside {name}", found[ours], "/s", rate, peer=name) for name, rate in others]
 
 
 def attempted(name: str, make: Callable[[int], Any], args: argparse.Namespace) -> float:

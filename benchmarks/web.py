@@ -28,12 +28,12 @@ import time
 from pathlib import Path
 
 import httpx
+from _figures import Figure, add_json_option, report
 from _web_load import ASPECTS, REPLIES, Load, end, free_port, timed, together, wait_for
 from _web_others import label_studio, potato
 from sqlalchemy import func, select
 
 from interloq import Sample
-from interloq.terminal.console import print_table
 from interloq.web.access import people
 from interloq.web.access.security import CSRF_HEADER
 from interloq.web.database import Database, open_database
@@ -130,6 +130,18 @@ async def fill_form(url: str, person: int, load: Load, until: float) -> None:
             await timed(load, "answer", client.post("/", json=body))
 
 
+def compare(load: Load, others: dict[str, Load], seconds: float) -> list[Figure]:
+    """Return the figures of pages and answers beside those of other programs, and of drafts, which only we have."""
+    figures = [Figure(name, value, unit) for (name, unit), value in load.measured("draft", seconds).items()]
+    for program, other in others.items():
+        for kind in ("page", "answer"):
+            theirs = other.measured(kind, seconds)
+            for (name, unit), value in load.measured(kind, seconds).items():
+                label = f"{name}, beside {program}"
+                figures.append(Figure(label, value, unit, theirs[name, unit], peer=program))
+    return figures
+
+
 def check(database: Database, load: Load) -> str:
     """Acknowledged submissions against the stored ones; stops the benchmark if one is lost or stored twice."""
     with database.reading() as connection:
@@ -174,8 +186,8 @@ def main() -> None:
         "--potato", type=Path, metavar="PROGRAM", help="also put the load on Potato (potato-annotation)"
     )
     parser.add_argument("--label-studio", type=Path, metavar="PROGRAM", help="also put the load on Label Studio")
+    add_json_option(parser)
     args = parser.parse_args()
-    rows, others = [], []
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         database, links = made_study(base / "study.db", args.people)
@@ -184,26 +196,24 @@ def main() -> None:
         until = time.monotonic() + args.seconds
         asyncio.run(together([annotate(url, link, load, until) for link in links]))
         end(server)
-        rows += [load.row("interloq", kind, args.seconds) for kind in ("page", "draft", "answer")]
         plain, place = Load(), base / "form.db"
         server = started(FORM, place, port := free_port())
         until = time.monotonic() + args.seconds
         jobs = [fill_form(f"http://127.0.0.1:{port}", i, plain, until) for i in range(args.people)]
         asyncio.run(together(list(jobs)))
         end(server)
-        rows += [plain.row("plain form", kind, args.seconds) for kind in ("page", "answer")]
+        others = {"a plain form": plain}
         with sqlite3.connect(place) as connection:
             stored = connection.execute("SELECT count(*) FROM row").fetchone()[0]
             print(f"plain form: {stored:,} stored of {len(plain.seconds['answer']):,}")
-        for name, measured in (("potato", potato), ("label_studio", label_studio)):
+        for name, measure in (("potato", potato), ("label_studio", label_studio)):
             if program := getattr(args, name):
                 (base / name).mkdir()
-                found, line = measured(program, base / name, args.people, args.seconds, ITEMS)
-                rows += found
-                others.append(line)
-        columns = ["server", "request", "number", "per second", "median ms", "95 % ms", "99 % ms"]
-        print_table(f"{args.people} annotators at once, {args.seconds:.0f} s", columns, rows)
-        print("\n".join(others))
+                others[name], line = measure(program, base / name, args.people, args.seconds, ITEMS)
+                print(line)
+        report(
+            f"{args.people} annotators at once, {args.seconds:.0f} s", compare(load, others, args.seconds), args.json
+        )
         print(f"interloq: {check(database, load)}; failures {dict(load.failures) or 'none'}")
         database.close()
         database, links = made_study(base / "killed.db", args.people)
