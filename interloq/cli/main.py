@@ -30,33 +30,53 @@ from interloq.errors import InputError, InterloqError, RejectedWarning, nearest
 from interloq.terminal.console import print_line, print_stderr, table_format
 from interloq.version import __version__
 
-VERBS = {
-    "data": "import published datasets, check and convert files",
-    "corpus": "turn raw logs into dialogues and utterance–response pairs",
-    "train": "train models on your own logs",
-    "index": "build a searchable index of pairs",
-    "extend": "add replies from your logs to the references",
-    "rate": "rate how good each reference is as a reply",
-    "reliability": "predict how reliable references are, and make them better",
-    "score": "score replies with metrics",
-    "describe": "describe a metric, rater, retriever, tokenizer or bot and its fields",
-    "explain": "show why a reply got its score",
-    "probe": "test which changes of replies a metric notices",
-    "signature": "show how the scores in a file were computed, or compare two files",
-    "cite": "print BibTeX of metrics, or of every metric in score files",
-    "reply": "let systems reply to the contexts of samples or prompts",
-    "play": "let systems talk to each other or to a fixed set of partners",
-    "rank": "rank systems from the scores of their dialogues",
-    "compare": "compare two versions of a system: which is better, and by how much",
-    "gate": "decide whether a new version may be released: pass, regression or undecided",
-    "meta": "measure how well metrics agree with people",
-    "choose": "choose the metric that agrees best with people on your rated samples",
-    "serve": "let people rate, compare, chat and add references in the browser",
-    "report": "write one self-contained HTML report",
-    "new": "write a folder with samples, commands and a metric to start from",
-    "completion": "print a script that completes commands in bash, zsh or fish",
-    "doctor": "show what is installed, which models work offline, and how to get the rest",
-    "demo": "run the main workflow: score, compare, add and rate references from a log, explain, report",
+VERB_GROUPS = {
+    "judge replies": {
+        "score": "score replies with metrics",
+        "reply": "let systems reply to the contexts of samples or prompts",
+        "explain": "show why a reply got its score",
+        "report": "write one self-contained HTML report",
+    },
+    "decide between systems": {
+        "compare": "compare two versions of a system: which is better, and by how much",
+        "gate": "decide whether a new version may be released: pass, regression or undecided",
+        "play": "let systems talk to each other or to a fixed set of partners",
+        "rank": "rank systems from the scores of their dialogues",
+    },
+    "collect ratings": {
+        "serve": "let people rate, compare, chat and add references in the browser",
+    },
+    "study metrics": {
+        "meta": "measure how well metrics agree with people",
+        "choose": "choose the metric that agrees best with people on your rated samples",
+        "probe": "test which changes of replies a metric notices",
+        "describe": "describe a metric, rater, retriever, tokenizer or bot and its fields",
+        "signature": "show how the scores in a file were computed, or compare two files",
+        "cite": "print BibTeX of metrics, or of every metric in score files",
+    },
+    "use logs": {
+        "data": "import published datasets, check and convert files",
+        "corpus": "turn raw logs into dialogues and utterance–response pairs",
+        "index": "build a searchable index of pairs",
+        "extend": "add replies from your logs to the references",
+        "rate": "rate how good each reference is as a reply",
+        "reliability": "predict how reliable references are, and make them better",
+        "train": "train models on your own logs",
+    },
+    "set up": {
+        "new": "write a folder with samples, commands and a metric to start from",
+        "doctor": "show what is installed, which models work offline, and how to get the rest",
+        "demo": "run the main workflow: score, compare, add and rate references from a log, explain, report",
+        "completion": "print a script that completes commands in bash, zsh or fish",
+    },
+}
+VERBS = {verb: summary for verbs in VERB_GROUPS.values() for verb, summary in verbs.items()}
+JOBS = {
+    "judge replies": "interloq score samples.jsonl",
+    "compare two versions": "interloq compare old.jsonl new.jsonl",
+    "gate a release": "interloq gate old.jsonl new.jsonl --margin 0.02",
+    "collect ratings": "interloq serve add study.db samples.jsonl --task rate",
+    "study metrics": "interloq choose rated.jsonl -o chosen.json",
 }
 INTERRUPTED = 130
 DEBUG = "INTERLOQ_DEBUG"  # if set, unexpected errors are raised with their traceback
@@ -121,8 +141,11 @@ def _main(argv: Sequence[str] | None) -> int:
 def _dispatch(arguments: list[str]) -> int:
     if arguments[:1] == ["help"]:  # `interloq help score` is `interloq score --help`
         arguments = [*arguments[1:], "--help"]
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print_line(_overview())
+    if not arguments:
+        print_line(_format_jobs())
+        return 0
+    if arguments[0] in ("-h", "--help"):
+        print_line(_format_verbs())
         return 0
     if arguments[0] in ("--version", "version"):
         print_line(f"interloq {__version__}")
@@ -186,16 +209,37 @@ def _discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _overview() -> str:
-    verbs = "\n".join(f"  {name:<10} {summary}" for name, summary in VERBS.items())
-    return (
-        "usage: interloq VERB …\n\nEvaluate open-domain dialogue systems.\n\nverbs:\n"
-        f"{verbs}\n\nexamples:\n"
-        "  interloq score samples.jsonl -m 'bleu(order=2)' -m distinct -o scores.jsonl\n"
-        "  interloq meta scores.jsonl --samples samples.jsonl\n"
-        "  interloq report scores.jsonl --samples samples.jsonl -o report.html\n\n"
-        "See `interloq help VERB` for a verb's options; `interloq version` prints the version."
-    )
+def _format_jobs() -> str:
+    """Return what most people come for, with one command each."""
+    lines = ["Evaluate open-domain dialogue systems. What would you like to do?", ""]
+    for job, command in JOBS.items():
+        lines.append(f"  {job:<22}{command}")
+    lines += [
+        "",
+        "No files yet? `interloq new trial` writes a folder with examples of all of them.",
+        "`interloq --help` lists all verbs, and `interloq help VERB` explains one.",
+        "Nothing leaves your machine unless you name a server.",
+    ]
+    return "\n".join(lines)
+
+
+def _format_verbs() -> str:
+    """Return all verbs by group."""
+    lines = ["usage: interloq VERB …", "", "Evaluate open-domain dialogue systems."]
+    for group, verbs in VERB_GROUPS.items():
+        lines += ["", f"{group}:"]
+        for verb, summary in verbs.items():
+            lines.append(f"  {verb:<12} {summary}")
+    lines += [
+        "",
+        "examples:",
+        "  interloq score samples.jsonl -m 'bleu(order=2)' -m distinct -o scores.jsonl",
+        "  interloq meta scores.jsonl --samples samples.jsonl",
+        "  interloq report scores.jsonl --samples samples.jsonl -o report.html",
+        "",
+        "See `interloq help VERB` for a verb's options; `interloq version` prints the version.",
+    ]
+    return "\n".join(lines)
 
 
 def _fail(message: str) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from interloq import Sample, __version__, load, write
-from interloq.cli.main import VERBS, main
+from interloq.cli.main import JOBS, VERB_GROUPS, VERBS, main, verb_parser
 from interloq.data.records.jsonl import header
 
 
@@ -30,9 +32,22 @@ def test_help_version_and_typing_mistakes(capsys: pytest.CaptureFixture[str]) ->
         assert main([asked]) == 0
         assert capsys.readouterr().out == f"interloq {__version__}\n"
     assert main(["help"]) == 0
-    assert "verbs:" in capsys.readouterr().out
+    groups = re.findall(r"^(\S.*):$", capsys.readouterr().out, flags=re.MULTILINE)
+    assert groups == [*VERB_GROUPS, "examples"]
     assert main(["scor"]) == 2
     assert capsys.readouterr().err == "interloq: unknown verb 'scor'; did you mean 'score'?\n"
+
+
+def test_without_a_verb_five_jobs_are_shown_with_commands_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert len(JOBS) == 5
+    for job, command in JOBS.items():
+        assert f"  {job}" in shown
+        assert command in shown
+        verb, *arguments = shlex.split(command)[1:]
+        assert job in VERB_GROUPS or verb in VERB_GROUPS["decide between systems"]
+        verb_parser(verb).parse_args(arguments)
 
 
 @pytest.mark.parametrize("verb", VERBS)
