@@ -64,7 +64,8 @@ def test_equals_sacrebleu(
 @given(pairs=PAIRS)
 def test_details_are_those_of_sacrebleu(pairs: Pairs) -> None:
     theirs = BLEU(force=True).corpus_score([r for r, _ in pairs], streams(pairs))
-    ours = evaluate("bleu", samples_of(pairs), n_bootstrap=0).details
+    # not evaluate(): it refuses references that look transposed, as drawn ones may
+    ours = Bleu().details(Bleu().stats(samples_of(pairs)).sum(axis=0))
     assert [ours[f"precision_{n}"] for n in range(1, 5)] == close([p / 100 for p in theirs.precisions], abs=1e-9)
     assert (ours["brevity_penalty"], ours["reply_length"], ours["reference_length"]) == close(
         (theirs.bp, theirs.sys_len, theirs.ref_len), abs=1e-9
