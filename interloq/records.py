@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from interloq.errors import InputError
+from interloq.errors import InputError, nearest
 from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 from interloq.unicode_form import normalise
@@ -22,19 +22,31 @@ Key = tuple[str, str]  # what identifies a sample: its id and its system
 Further = Mapping[str, str | int | float]  # further fields of a record by name
 INTERLOCUTOR, OUTSIDER = "interlocutor", "outsider"  # roles of raters: in the dialogue, or reading it
 ILLUSTRATIVE = "illustrative"  # the role of ratings made up for illustration
+# kinds of turns that nobody said
+SYSTEM_PROMPT, TOOL_CALL, TOOL_RESULT = "system", "tool_call", "tool_result"
+REASONING, ATTACHMENT = "reasoning", "attachment"
+UNSPOKEN = frozenset((SYSTEM_PROMPT, TOOL_CALL, TOOL_RESULT, REASONING, ATTACHMENT))
 NO_SYSTEM = "(none)"  # shown for samples without a system if other samples have one
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One utterance of a dialogue."""
+    """One utterance of a dialogue, or something that nobody said if it has a `kind`, such as TOOL_RESULT.
+
+    `ratings` are of this turn alone, and `fields` are further texts and numbers about it, such as its latency.
+    """
 
     text: str
     speaker: str = ""
     time: str = ""
+    kind: str = ""
+    ratings: tuple[Rating, ...] = field(default=(), compare=False)
+    fields: Further | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         _normalise(self, "text")
+        if self.kind and self.kind not in UNSPOKEN:
+            raise InputError(f"unknown kind of turn {self.kind!r}{nearest(self.kind, sorted(UNSPOKEN))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,7 @@ class Rating:
     role: str = ""  # e.g. INTERLOCUTOR or OUTSIDER
     item: str = ""  # id of the rated item, if the rating is stored on its own
     system: str = ""  # the item's system, if several systems have an item with this id
+    comment: str = ""
 
     def __post_init__(self) -> None:
         if self.value is not None and not math.isfinite(self.value):
@@ -134,6 +147,9 @@ class Sample:
                 raise InputError(f"{name} must be text, got {_format_value(value)}")
         object.__setattr__(self, "id", id)
         object.__setattr__(self, "context", tuple(_each(context, Turn, "context")))
+        if kinds := [turn.kind for turn in self.context if turn.kind]:
+            hint = "a context is what was said: omit the turn, or keep it in a dialogue"
+            raise InputError(f"the context has a turn of the kind {kinds[0]!r}", hint=hint)
         object.__setattr__(self, "response", normalise(response))
         object.__setattr__(self, "references", tuple(_each(references, Reference, "references")))
         object.__setattr__(self, "system", system)
@@ -155,6 +171,9 @@ class Dialogue:
     did: `a: timed out at turn 5`. `ended_by` says who ended the dialogue and why, if a speaker did: `a: said goodbye`.
     Dialogues of different systems with the same `occasion` (a topic, a person) are compared with each other. `fields`
     are as in a sample.
+
+    `turns` are only what was said, so no metric or judge takes a tool's output for a person's words. Turns of another
+    kind are in `unspoken`, each with the number of utterances before it. In files, all turns are in one list.
     """
 
     id: str
@@ -166,6 +185,7 @@ class Dialogue:
     occasion: str = ""
     ended_by: str = ""
     fields: Further = field(default_factory=dict)
+    unspoken: tuple[tuple[int, Turn], ...] = ()
 
     def __init__(
         self,
@@ -178,9 +198,18 @@ class Dialogue:
         occasion: str = "",
         ended_by: str = "",
         fields: Further | None = None,
+        unspoken: Iterable[tuple[int, Turn]] = (),
     ) -> None:
+        spoken: list[Turn] = []
+        others = list(unspoken)
+        for turn in _each(turns, Turn, "turns"):
+            if turn.kind:
+                others.append((len(spoken), turn))
+            else:
+                spoken.append(turn)
         object.__setattr__(self, "id", id)
-        object.__setattr__(self, "turns", tuple(_each(turns, Turn, "turns")))
+        object.__setattr__(self, "turns", tuple(spoken))
+        object.__setattr__(self, "unspoken", tuple(others))
         object.__setattr__(self, "systems", _systems(systems or {}))
         object.__setattr__(self, "ratings", tuple(_ratings(ratings)))
         if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= len(self.turns):
@@ -190,6 +219,16 @@ class Dialogue:
         object.__setattr__(self, "occasion", occasion)
         object.__setattr__(self, "ended_by", ended_by)
         object.__setattr__(self, "fields", _further(fields, Dialogue))
+
+    def all_turns(self) -> list[Turn]:
+        """Return what was said and what was not, in order."""
+        turns = []
+        rest = sorted(self.unspoken, key=lambda placed: placed[0])
+        for i, turn in enumerate(self.turns):
+            while rest and rest[0][0] <= i:
+                turns.append(rest.pop(0)[1])
+            turns.append(turn)
+        return turns + [turn for _, turn in rest]
 
 
 @dataclass(frozen=True, slots=True)

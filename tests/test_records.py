@@ -78,3 +78,18 @@ def test_weights_outside_their_range_are_refused(weight: float) -> None:
     with pytest.raises(InputError, match="must be from -1 to 1"):
         Reference("a", weight)
     assert [Reference("a", weight).weight for weight in (-1, 0, 1)] == [-1, 0, 1]
+
+
+def test_a_context_is_what_was_said() -> None:
+    with pytest.raises(InputError, match="the context has a turn of the kind 'tool_result'"):
+        Sample("1", [Turn("{}", "tool", kind="tool_result")], "hello")
+    with pytest.raises(InputError, match="unknown kind of turn 'tool'; did you mean"):
+        Turn("{}", "tool", kind="tool")
+
+
+def test_turns_that_nobody_said_keep_their_places() -> None:
+    turns = [Turn("be kind", kind="system"), Turn("a"), Turn("f", kind="tool_call"), Turn("1", kind="tool_result")]
+    dialogue = Dialogue("d", [*turns, Turn("b"), Turn("2", kind="tool_result")])
+    assert [turn.text for turn in dialogue.turns] == ["a", "b"]
+    assert [turn.text for turn in dialogue.all_turns()] == ["be kind", "a", "f", "1", "b", "2"]
+    assert replace(dialogue, occasion="x").all_turns() == dialogue.all_turns()

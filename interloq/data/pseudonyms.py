@@ -51,7 +51,7 @@ class Pseudonyms:
         return replace(
             dialogue,
             id=self._within(dialogue.id, users),
-            turns=tuple(replace(turn, speaker=name(turn.speaker)) for turn in dialogue.turns),
+            turns=tuple(self._turn(turn, name) for turn in dialogue.turns),
             ratings=self._ratings(dialogue.ratings),
             occasion=self._within(dialogue.occasion, users),
             fields={},  # may name people
@@ -69,6 +69,9 @@ class Pseudonyms:
 
     def _unless(self, systems: Mapping[str, str]) -> Callable[[str], str]:
         return lambda speaker: speaker if speaker in systems else self(speaker)
+
+    def _turn(self, turn: Turn, name: Callable[[str], str]) -> Turn:
+        return replace(turn, speaker=name(turn.speaker), ratings=self._ratings(turn.ratings), fields=None)
 
     def _ratings(self, ratings: tuple[Rating, ...]) -> tuple[Rating, ...]:
         return tuple(replace(rating, rater=self(rating.rater)) for rating in ratings)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dialogues → samples, one per judged utterance; given openings are never judged.
 
-The context is all previous turns. Sample `<dialogue>#<n>` is turn n of the dialogue, counted from 0. For metrics that
-score whole dialogues, there is one sample per dialogue and judged system instead, with the dialogue's id.
+The context is all previous turns that were said: instructions and tools' results are in the dialogue, but are nobody's
+words. Sample `<dialogue>#<n>` is turn n of what was said, counted from 0, with the turn's ratings and fields. For
+metrics that score whole dialogues, there is one sample per dialogue and judged system instead, with the dialogue's id.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import Any
 
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.records.jsonl import header, write
-from interloq.data.records.layouts import ASSISTANTS
+from interloq.data.records.messages import assistant_systems
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, RejectedWarning
 from interloq.play.play_options import SamplesOptions
-from interloq.records import Dialogue, Further, Rating, Sample
+from interloq.records import Dialogue, Further, Rating, Sample, Turn
 
 JUDGED, OTHER = "judged", "other"  # speakers of a whole dialogue
 DEFAULTS = SamplesOptions()
@@ -36,6 +37,7 @@ class Sampled:
     with_failures: int = 0
     silent: int = 0  # dialogues without a judged utterance
     unmatched: int = 0  # dialogues in which no speaker is known to be a system
+    unspoken: int = 0  # turns that are in no sample: instructions, tool calls and their results
 
 
 def samples(
@@ -93,7 +95,7 @@ def _samples(
     for dialogue in dialogues:
         named = dialogue
         if system and not dialogue.systems:
-            named = replace(dialogue, systems={who: system for who in _speakers(dialogue) if who.lower() in ASSISTANTS})
+            named = replace(dialogue, systems=assistant_systems(_speakers(dialogue), system))
         seen.update(named.systems.values())
         unmatched = _explain_unmatched(named)
         judged_samples: list[Sample] = []
@@ -105,6 +107,7 @@ def _samples(
         tally.with_failures += bool(dialogue.failure)
         tally.silent += not judged_samples and not unmatched
         tally.unmatched += bool(unmatched)
+        tally.unspoken += len(dialogue.unspoken)
         yield from judged_samples
     _check(tally, first, targets, seen)
 
@@ -177,11 +180,12 @@ def _format_names(names: Iterable[str]) -> str:
 
 
 def _split_utterances(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
+    turns = [_bare(turn) for turn in dialogue.turns]
     for i, turn in enumerate(dialogue.turns):
         system = dialogue.systems.get(turn.speaker, "")
         if i >= dialogue.given and system in targets:
-            fields = _select_shared_fields(dialogue)
-            yield Sample(f"{dialogue.id}#{i}", dialogue.turns[:i], turn.text, (), system, (), dialogue.id, fields)
+            fields = {**_select_shared_fields(dialogue.fields), **_select_shared_fields(turn.fields or {})}
+            yield Sample(f"{dialogue.id}#{i}", turns[:i], turn.text, (), system, turn.ratings, dialogue.id, fields)
 
 
 def _split_systems(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
@@ -189,7 +193,7 @@ def _split_systems(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sam
         turns = []
         for turn in dialogue.turns:
             is_judged = dialogue.systems.get(turn.speaker) == system
-            turns.append(replace(turn, speaker=JUDGED if is_judged else OTHER))
+            turns.append(replace(_bare(turn), speaker=JUDGED if is_judged else OTHER))
         ratings = _clear_ratings(dialogue, system)
         yield Sample(
             dialogue.id,
@@ -197,13 +201,18 @@ def _split_systems(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sam
             system=system,
             ratings=ratings,
             dialogue=dialogue.id,
-            fields=_select_shared_fields(dialogue),
+            fields=_select_shared_fields(dialogue.fields),
         )
 
 
-def _select_shared_fields(dialogue: Dialogue) -> Further:
-    """Return further fields of a dialogue that its samples can have too."""
-    return {name: item for name, item in dialogue.fields.items() if name not in Sample.__dataclass_fields__}
+def _bare(turn: Turn) -> Turn:
+    """Return a turn as part of a context: what is known about it is of the reply that it was."""
+    return replace(turn, ratings=(), fields=None) if turn.ratings or turn.fields else turn
+
+
+def _select_shared_fields(fields: Further) -> Further:
+    """Return further fields of a dialogue or turn that its samples can have too."""
+    return {name: item for name, item in fields.items() if name not in Sample.__dataclass_fields__}
 
 
 def samples_file(

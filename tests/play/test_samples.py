@@ -139,3 +139,23 @@ def test_nobody_of_that_name_is_refused(talks: Path) -> None:
     with pytest.raises(InputError, match="mime"):
         samples_file("talks.jsonl", "samples.jsonl", SamplesOptions(targets=["mime"]))
     assert not (talks / "samples.jsonl").exists()
+
+
+def test_ratings_and_fields_of_a_reply_are_its_samples_and_nobody_says_what_a_tool_returns() -> None:
+    thumbs = Rating(1.0, "ann", "thumbs", "interlocutor", comment="quick")
+    turns = [
+        Turn("Be kind.", "system", kind="system"),
+        Turn("hi", "ann", fields={"language": "en"}),
+        Turn("find {}", "bot", kind="tool_call"),
+        Turn("hello", "bot", ratings=(thumbs,), fields={"latency": 0.5, "id": "r1"}),
+        Turn("bye", "ann"),
+        Turn("ciao", "bot"),
+    ]
+    tally = Sampled()
+    dialogue = Dialogue("d", turns, {"bot": "b"}, fields={"topic": "trains"})
+    first, second = samples([dialogue], tally=tally)
+    assert tally.unspoken == 2
+    assert (first.id, first.ratings, first.fields) == ("d#1", (thumbs,), {"topic": "trains", "latency": 0.5})
+    assert [turn.text for turn in second.context] == ["hi", "hello", "bye"]
+    assert not any(turn.ratings or turn.fields or turn.kind for turn in second.context)
+    assert [turn.text for turn in next(whole_dialogues([dialogue])).context] == ["hi", "hello", "bye", "ciao"]

@@ -211,7 +211,7 @@ def _samples(args: argparse.Namespace) -> None:
         )
     mark_incomplete(tally.silent or not tally.samples)
     if args.json:
-        names = ("dialogues", "samples", "with_failures", "silent", "unmatched")
+        names = ("dialogues", "samples", "with_failures", "silent", "unmatched", "unspoken")
         print_json({name: getattr(tally, name) for name in names})
     elif args.output != "-":
         print_line(
@@ -219,6 +219,8 @@ def _samples(args: argparse.Namespace) -> None:
         )
         if tally.silent:
             print_line(f"dialogues without any utterance to judge: {tally.silent:,}")
+        if tally.unspoken:
+            print_line(f"in no sample: {count(tally.unspoken, 'turn')} that nobody said (prompts, calls of tools, …)")
 
 
 def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:

@@ -25,7 +25,7 @@ from interloq.data.files.write_errors import writing
 from interloq.data.records.layouts import SAMPLES, Layout
 from interloq.data.records.tables import Reject, is_table, rows
 from interloq.errors import InputError, ReadWarning, RejectedWarning, count
-from interloq.records import Dialogue, Sample, format_key
+from interloq.records import Dialogue, Sample, Turn, format_key
 
 SCHEMA = 1
 REJECTED = ".rejected.jsonl"  # ending of files of bad lines
@@ -160,7 +160,9 @@ def to_json(record: Any) -> Any:
             value = getattr(record, field.name)
             if value != field.default and value not in ((), {}):
                 values[field.name] = to_json(value)
-        if isinstance(record, Sample | Dialogue):
+        if isinstance(record, Dialogue) and values.pop("unspoken", ()):
+            values["turns"] = [to_json(turn) for turn in record.all_turns()]
+        if isinstance(record, Sample | Dialogue | Turn):
             values |= values.pop("fields", {})
         return values
     if isinstance(record, tuple):

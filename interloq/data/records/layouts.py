@@ -2,8 +2,8 @@
 """Records from other layouts: fields under other names, chat exports, rows of a table.
 
 Chat exports have OpenAI's `{"role", "content"}` or ShareGPT's `{"from", "value"}` messages. Instructions to the model,
-tool calls and their results are not turns of the dialogue, and neither are pictures; all of these are skipped and
-counted.
+tool calls, their results and pictures were not said by anyone: in dialogues they are turns of another kind, which
+metrics do not read; in contexts of samples they are skipped and counted.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from dataclasses import replace
 from typing import Any
 
 from interloq.data.records import tables
+from interloq.data.records.messages import KIND_NAMES, assistant_systems, is_message, message_turns
 from interloq.data.records.parsers import PARSERS
 from interloq.data.records.synonyms import EACH_ITS_OWN, Names
 from interloq.data.records.tables import Reject
 from interloq.errors import InputError, count, nearest
+from interloq.records import UNSPOKEN
 
 Numbered = tuple[int, bytes, Any]  # the line's number, the line and its record
 _RATING = '{"value": 4, "aspect": "overall", "rater": "ann"}'
@@ -37,7 +39,7 @@ class Layout:
         self.names = Names(kind, columns, keep=tables.COLUMNS.get(kind, ()) if table else ())
         self._parse = PARSERS[kind]
         self._ratings = Names("ratings")
-        self._skipped: Counter[str] = Counter()
+        self._unspoken: Counter[str] = Counter()
         self._unread_ratings = 0
         self._rated_by_row = False
         self.dialogues_in_ids = False  # whether we wrote the file and its ids are `<dialogue>#<turn>`
@@ -75,7 +77,7 @@ class Layout:
             value = {name: item for name, item in value.items() if name != "dialogue"}
         field = _TURNS.get(self.kind)
         turns = value.get(field) if field else None
-        if field and isinstance(turns, list) and any(map(_is_message, turns)):
+        if field and isinstance(turns, list) and any(is_message(turn) or _is_unspoken(turn) for turn in turns):
             value = self._of_chat(value, field)
         ratings = value.get("ratings") if field else None
         if isinstance(ratings, list):
@@ -96,57 +98,50 @@ class Layout:
         """Return notes about renamed fields and skipped messages or ratings, in one line; empty if there are none."""
         used = [*self.names.used.items(), *self._ratings.used.items()]
         notes = [f"{name!r} is read as {field!r}" for field, name in used]
-        counts = [count(n, what) for what, n in sorted(self._skipped.items()) if n]
+        counts = [count(n, what) for what, n in sorted(self._unspoken.items())]
         if self.names.ignored:
             shown = ", ".join(map(repr, self.names.ignored))
             used_for = "only used for slices" if self.kind in SAMPLES else "not used"
             notes.append(f"columns that are not fields of {self.kind}, and are {used_for}: {shown}")
         if counts:
-            notes.append(f"skipped as not part of the dialogue: {', '.join(counts)}")
+            done = "skipped as not part of the dialogue" if self.kind in SAMPLES else "kept, but not read by metrics"
+            notes.append(f"{done}: {', '.join(counts)}")
         if self._unread_ratings:
             of = count(self._unread_ratings, "record")
             notes.append(f"the ratings of {of} are an object and were not read: write a list such as [{_RATING}]")
         return "; ".join(notes)
 
     def _of_chat(self, value: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-        turns = chat_turns(value[field], self._skipped)
+        """Return the record with its messages as turns, and without those of another kind in a context."""
+        turns: list[Any] = []
+        for i, message in enumerate(value[field], start=1):
+            parts = [message]
+            if is_message(message):
+                read_turns = message_turns(message, i)
+                parts = [{"text": turn.text, "speaker": turn.speaker, "kind": turn.kind} for turn in read_turns]
+            for part in parts:
+                if not _is_unspoken(part):
+                    turns.append(part)
+                    continue
+                self._unspoken[KIND_NAMES.get(part["kind"], "tool message")] += 1
+                if field == "turns":
+                    turns.append(part)
         record = {**value, field: turns}
         if field == "turns" and not value.get("systems"):
             for name in SYSTEM_FIELDS:
                 record.pop(name, None)
-            record["systems"] = chat_systems(turns, value)
+            record["systems"] = _chat_systems(turns, value)
         return record
 
 
-_TOOLS = ("tool", "function", "function_call", "function_response", "observation", "ipython")
-_LEFT_OUT = dict.fromkeys(("system", "developer"), "system prompt") | dict.fromkeys(_TOOLS, "tool message")
+def _is_unspoken(turn: Any) -> bool:
+    return isinstance(turn, dict) and turn.get("kind") in UNSPOKEN
+
+
 SYSTEM_FIELDS = ("model", "system")  # beside the messages: the assistant's name, or its prompt
-ASSISTANTS = ("assistant", "gpt", "chatgpt", "bot", "model", "bard", "claude")
 
 
-def chat_turns(values: list[Any], skipped: Counter[str]) -> list[Any]:
-    """Return messages as turns; `skipped` counts messages that are not turns."""
-    turns = []
-    for i, value in enumerate(values):
-        if not _is_message(value):
-            turns.append(value)
-            continue
-        speaker = value.get("role", value.get("from"))
-        if not isinstance(speaker, str):
-            raise InputError(
-                f"the role of message {i + 1} must be text, got {speaker!r:.60}", hint='write "role": "user"'
-            )
-        text = _text(value, i, skipped)
-        if why := _LEFT_OUT.get(speaker.lower()):
-            skipped[why] += 1
-        elif not text and (value.get("tool_calls") or value.get("function_call")):
-            skipped["tool message"] += 1
-        else:
-            turns.append({"text": text, "speaker": speaker})
-    return turns
-
-
-def chat_systems(turns: list[Any], value: Mapping[str, Any]) -> dict[str, str]:
+def _chat_systems(turns: list[Any], value: Mapping[str, Any]) -> dict[str, str]:
     """Return the assistant's system: the model named with the messages, or `system` unless it is a prompt."""
     model, system = value.get("model"), value.get("system")
     if model is None and isinstance(system, str) and len(system.split()) == 1:
@@ -154,33 +149,4 @@ def chat_systems(turns: list[Any], value: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(model, str):
         return {}
     speakers = {turn["speaker"] for turn in turns if isinstance(turn, dict) and isinstance(turn.get("speaker"), str)}
-    return {name: model for name in sorted(speakers) if name.lower() in ASSISTANTS}
-
-
-def _is_message(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and "text" not in value
-        and ("role" in value or "from" in value)
-        and any(name in value for name in ("content", "value", "tool_calls", "function_call"))
-    )
-
-
-def _text(value: Mapping[str, Any], i: int, skipped: Counter[str]) -> str:
-    """Return the text of a message; the text parts of a list are joined by line breaks."""
-    content = value.get("content", value.get("value"))
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        what = f"the content of message {i + 1} must be text or a list of parts, got {content!r:.60}"
-        raise InputError(what, hint='write "content": "…"')
-    texts = []
-    for part in content:
-        text = part.get("text") if isinstance(part, dict) else part
-        if isinstance(text, str):
-            texts.append(text)
-        else:
-            skipped["non-text part"] += 1
-    return "\n".join(texts)
+    return assistant_systems(speakers, model)

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from types import UnionType
 from typing import Any
 
 from interloq.data.records.synonyms import FIELDS
 from interloq.errors import InputError
-from interloq.records import Dialogue, Pair, Post, Preference, Rating, Reference, Sample, Score, Turn
+from interloq.records import UNSPOKEN, Dialogue, Pair, Post, Preference, Rating, Reference, Sample, Score, Turn
 
 SHOWN_NAMES = 8
 LARGEST = 1e50  # of ratings, scores and weights: fourth powers, as in degrees of freedom, must fit into a float
 EARLIER_FAILURE = "trouble"  # the name in earlier files
 _SAMPLE_FIELDS = {"rater", *(field.name for field in fields(Sample))}
+_TURN_FIELDS = {field.name for field in fields(Turn)}
 _DIALOGUE_FIELDS = {EARLIER_FAILURE, *(field.name for field in fields(Dialogue))}
 
 
@@ -42,9 +43,9 @@ def _sample(value: Mapping[str, Any], number: str) -> Sample:
 
 
 def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
-    turns = [_turn(turn, f"turns[{i}]") for i, turn in enumerate(_list(value, "turns"))]
+    turns = [_dialogue_turn(turn, f"turns[{i}]") for i, turn in enumerate(_list(value, "turns"))]
     failure = _get(value, "failure" if "failure" in value else EARLIER_FAILURE, str, "")
-    if not (turns or failure):  # a dialogue that failed at its first turn has none
+    if not (failure or any(not turn.kind for turn in turns)):  # a dialogue that failed at its first turn has none
         has = "" if "turns" in value else _has(value)
         raise InputError(f"the dialogue has no turns{has}", hint='add "turns": ["…", "…"] or omit the record')
     return Dialogue(
@@ -146,6 +147,17 @@ def _turn(value: Any, name: str) -> Turn:
     )
 
 
+def _dialogue_turn(value: Any, name: str) -> Turn:
+    """Return a turn with what only turns of dialogues have: a kind, ratings and further fields."""
+    turn = _turn(value, name)
+    if isinstance(value, str) or value.keys() <= {"text", "speaker", "time"}:
+        return turn
+    kind = value.get("kind") if value.get("kind") in UNSPOKEN else ""
+    ratings = [_rating(rating, f"{name}.ratings[{i}]", i) for i, rating in enumerate(_list(value, "ratings"))]
+    known = _TURN_FIELDS if kind else _TURN_FIELDS - {"kind"}  # another meaning of the name
+    return replace(turn, kind=kind, ratings=tuple(ratings), fields=_further(value, known) or None)
+
+
 def _reference(value: Any, name: str) -> Reference:
     if isinstance(value, str):
         return Reference(value)
@@ -183,7 +195,7 @@ def _rating(value: Any, name: str, index: int, rater: str = "") -> Rating:
 
 
 _NOT_APPLICABLE = {"", "n/a", "na", "n.a.", "#n/a", "not applicable", "none", "null", "nan", "-", "–", "—"}
-_RATING_TEXTS = {"rater": "", "aspect": "overall", "role": "", "item": "", "system": ""}
+_RATING_TEXTS = {"rater": "", "aspect": "overall", "role": "", "item": "", "system": "", "comment": ""}
 
 
 def _entry(value: Any, name: str) -> Mapping[str, Any]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from interloq import Dialogue, InputError, RejectedWarning, Sample, Turn, load
+from interloq.data.records.jsonl import write
 from interloq.errors import ReadWarning
+from interloq.records import Rating
 from tests.made_files import put
 
 OPENAI = [
@@ -48,18 +52,59 @@ def test_openai_messages(tmp_path: Path) -> None:
     path = write_chat(tmp_path, {"id": "a", "model": "gpt", "messages": OPENAI})
     with pytest.warns(ReadWarning) as caught:
         (dialogue,) = load(path, kind="dialogues")
-    assert dialogue == Dialogue("a", [Turn("hi", "user"), Turn("hello\nyou", "assistant")], {"assistant": "gpt"})
+    assert dialogue.turns == (Turn("hi", "user"), Turn("hello\nyou", "assistant"))
+    assert dialogue.systems == {"assistant": "gpt"}
+    assert [(turn.kind, turn.speaker, turn.text) for turn in dialogue.all_turns()] == [
+        ("system", "system", "Be kind."),
+        ("", "user", "hi"),
+        ("tool_call", "assistant", "tool"),
+        ("tool_result", "tool", "{}"),
+        ("", "assistant", "hello\nyou"),
+        ("attachment", "assistant", "image_url"),
+    ]
     assert str(caught[0].message) == (
         f"{path}: 'messages' is read as 'turns'; "
-        "skipped as not part of the dialogue: 1 non-text part, 1 system prompt, 2 tool messages"
+        "kept, but not read by metrics: 1 non-text part, 1 system prompt, 2 tool messages"
     )
+
+
+def test_what_nobody_said_is_no_context(tmp_path: Path) -> None:
+    turns = [{"text": "hi"}, {"text": "{}", "kind": "tool_result"}, {"text": "so", "kind": "filler"}]
+    path = write_chat(tmp_path, {"id": "a", "context": turns, "response": "hello"})
+    with pytest.warns(ReadWarning, match="skipped as not part of the dialogue: 1 tool message"):
+        assert load(path) == [Sample("a", ["hi", "so"], "hello")]
+
+
+def test_turns_of_another_kind_are_written_where_they_were(tmp_path: Path) -> None:
+    good = Rating(1.0, "ann", "thumbs", comment="quick")
+    turns = [
+        Turn("Be kind.", "system", kind="system"),
+        Turn("hi", "user"),
+        Turn("search x", "bot", kind="tool_call"),
+        Turn("hello", "bot", ratings=(good,), fields={"latency": 0.5, "kind": "greeting"}),
+        Turn("{}", "tool", kind="tool_result"),
+    ]
+    dialogue = Dialogue("a", turns, {"bot": "b"})
+    assert [turn.text for turn in dialogue.turns] == ["hi", "hello"]
+    path = tmp_path / "a.jsonl"
+    write(path, [replace(dialogue, occasion="x")], kind="dialogues")
+    assert [turn["text"] for turn in json.loads(path.read_text().splitlines()[1])["turns"]] == [
+        turn.text for turn in turns
+    ]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=ReadWarning)
+        (again,) = load(path, kind="dialogues")
+    assert again.all_turns() == turns
+    assert again.turns[1].ratings == (good,)
+    assert again.turns[1].fields == {"latency": 0.5, "kind": "greeting"}
 
 
 def test_sharegpt_conversations(tmp_path: Path) -> None:
     turns = [{"from": "system", "value": "x"}, {"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]
-    with pytest.warns(ReadWarning, match="'conversations' is read as 'turns'; skipped .*: 1 system prompt"):
+    with pytest.warns(ReadWarning, match="'conversations' is read as 'turns'; kept, .*: 1 system prompt"):
         (dialogue,) = load(write_chat(tmp_path, {"id": "a", "conversations": turns}), kind="dialogues")
-    assert dialogue == Dialogue("a", [Turn("hi", "human"), Turn("hello", "gpt")])
+    assert dialogue.turns == (Turn("hi", "human"), Turn("hello", "gpt"))
+    assert dialogue.unspoken == ((0, Turn("x", "system", kind="system")),)
 
 
 @pytest.mark.parametrize("name", ["utterances", "dialogue", "conversation"])
