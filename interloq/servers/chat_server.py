@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to a chat server: concurrent, rate-limited, retried, and with untrusted answers read safely."""
+"""Requests to chat servers: concurrent, rate-limited, retried, and with untrusted answers read safely.
+
+Each concurrent request has an HTTP client of its own: a client with many connections examines all of them for each
+request, which took two thirds of the time at 32 connections.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,18 @@ import email.utils
 import json
 import math
 import re
+import ssl
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import httpx
 import numpy as np
 import orjson
 
+from interloq.servers.chat_dispatch import ChatServer, Dispatcher, Request, order_servers
 from interloq.servers.chat_parameters import find_refused_parameter, parameters_of
 from interloq.servers.http_body import Body, BodyError
 from interloq.servers.replies import Reply, one_line, without_reasoning
@@ -27,9 +33,11 @@ from interloq.signature import fingerprint
 LARGEST = 1 << 20  # most bytes read of an answer
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0  # seconds between attempts; each pause is twice the previous one
 RETRYABLE = (408, 409, 425, 429)  # statuses worth retrying, besides 500 and above
+NOT_SET_UP = (401, 403, 404)  # statuses that another server may not have
 NO_TEXT = "no text before the limit of tokens was reached: raise max_tokens"
 _KEY = re.compile(r"\bsk-[\w*.-]{3,}")
 T = TypeVar("T")
+Attempt = Callable[[httpx.AsyncClient, ChatServer, bytes], Coroutine[Any, Any, T]]
 Candidates = tuple[tuple[str, float], ...]  # tokens with their log-probabilities
 
 
@@ -38,14 +46,22 @@ class RequestFailed(Exception):  # noqa: N818 - internal: becomes the `failure` 
 
     `retry` says that another attempt could succeed, and `retry_after` how many seconds the server asks to wait. `works`
     says that a chat server is running, and would answer at another time or for another dialogue. `refused` is the
-    parameter that the model does not accept.
+    parameter that the model does not accept. `elsewhere` says that another server could succeed, as after `retry`.
     """
 
     def __init__(
-        self, failure: str, *, retry: bool, retry_after: float = 0.0, works: bool = False, refused: str = ""
+        self,
+        failure: str,
+        *,
+        retry: bool,
+        retry_after: float = 0.0,
+        works: bool = False,
+        refused: str = "",
+        elsewhere: bool = False,
     ) -> None:
         super().__init__(failure)
         self.retry, self.retry_after, self.works, self.refused = retry, retry_after, works, refused
+        self.elsewhere = elsewhere or retry
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +81,19 @@ class ChatAnswer:
 
 @dataclass
 class ChatConnection:
-    """Connection to one chat server."""
+    """Connection to one chat server, or to several with the same model; `concurrency` and `rate` are for each."""
 
-    url: str
+    servers: Sequence[ChatServer]
     secret: str = field(repr=False)
-    local: bool
     concurrency: int
     timeout: float
     retries: int
     rate: float
-    free_at: float = 0.0  # when the next request may be sent
+
+    @property
+    def name(self) -> str:
+        """The addresses, in the same order however they were given."""
+        return ",".join(sorted(server.url for server in self.servers))
 
     async def answers(
         self,
@@ -91,11 +110,8 @@ class ChatConnection:
         returns a text, that is the reason not to send it. `ended` is called after every attempt that was sent, with its
         outcome and seconds. `reasoning_tokens` are added to `max_tokens` if the server counts reasoning.
         """
-        slots = asyncio.Semaphore(self.concurrency)
-        async with self._client() as client:
-            attempt = partial(self._attempt, client, read, allowed, ended)
-            answers = (self._answer(attempt, slots, body, reasoning_tokens) for body in bodies)
-            return list(await asyncio.gather(*answers))
+        attempt = partial(self._attempt, read, allowed, ended)
+        return await self._answer(bodies, attempt, self.concurrency, reasoning_tokens)
 
     async def receive(
         self,
@@ -107,91 +123,143 @@ class ChatConnection:
 
         `may_retry` is asked after each failure whether another attempt is wanted.
         """
-        async with self._client() as client:
 
-            async def attempt(content: bytes) -> T:
-                try:
-                    return await self._post(client, content, read)
-                except RequestFailed as failed:
-                    if may_retry():
-                        raise
-                    raise RequestFailed(f"broke off: {failed}", retry=False, works=True) from None
-
-            return await self._answer(attempt, asyncio.Semaphore(1), body)
-
-    async def check(self, body: dict[str, Any]) -> RequestFailed | None:
-        """Send one request without retries; return the failure, or None if it was answered."""
-        async with self._client() as client:
-
-            async def attempt(content: bytes) -> str:
-                return read_text(await self._post(client, content, read_body))
-
+        async def attempt(client: httpx.AsyncClient, server: ChatServer, content: bytes) -> T:
             try:
-                await self._send_accepted(attempt, body)
+                return await self._post(client, server, content, read)
             except RequestFailed as failed:
-                return RequestFailed(self._redact(str(failed)), retry=failed.retry, works=failed.works)
-        return None
+                if may_retry():
+                    raise
+                raise RequestFailed(f"broke off: {failed}", retry=False, works=True) from None
 
-    def _client(self) -> httpx.AsyncClient:
+        return (await self._answer([body], attempt, 1))[0]
+
+    async def check(self, body: dict[str, Any]) -> dict[str, RequestFailed]:
+        """Send one request to each server without retries; return the failures by address."""
+
+        async def attempt(client: httpx.AsyncClient, server: ChatServer, content: bytes) -> str:
+            return read_text(await self._post(client, server, content, read_body))
+
+        failures = {}
+        for server in self.servers:
+            async with self._client(server) as client:
+                try:
+                    await self._send_accepted(attempt, client, server, body)
+                except RequestFailed as failed:
+                    failures[server.address] = RequestFailed(
+                        self._redact(str(failed)), retry=failed.retry, works=failed.works
+                    )
+        return failures
+
+    def _client(self, server: ChatServer) -> httpx.AsyncClient:
         headers = {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
-        limits = httpx.Limits(max_connections=self.concurrency)
         # no proxy for a local server; redirects are not followed, so the key cannot leak through one
-        return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=not self.local)  # noqa: S113 - `_post` has the limit
+        return httpx.AsyncClient(headers=headers, timeout=None, verify=_tls(), trust_env=not server.local)  # noqa: S113 - `_post` has the limit
 
     async def _answer(
+        self, bodies: Sequence[dict[str, Any]], attempt: Attempt[T], concurrency: int, reasoning_tokens: int = 0
+    ) -> list[T | RequestFailed]:
+        requests = [Request(body, order_servers(self.servers, body)) for body in bodies]
+        dispatcher = Dispatcher(self.servers, requests)
+        send_all = partial(self._send_all, dispatcher, attempt, reasoning_tokens)
+        senders = []
+        for server in self.servers:
+            senders.append(send_all(server, probes=True))
+            others = min(concurrency, len(requests)) - 1
+            senders.extend(send_all(server, probes=False) for _ in range(others))
+        await asyncio.gather(*senders)
+        return [request.outcome for request in requests]
+
+    async def _send_all(
         self,
-        attempt: Callable[[bytes], Coroutine[Any, Any, T]],
-        slots: asyncio.Semaphore,
-        body: dict[str, Any],
-        reasoning_tokens: int = 0,
-    ) -> T | RequestFailed:
-        rng = np.random.default_rng(int(fingerprint(json.dumps(body)), 16))  # the body contains the seed
-        for tried in range(self.retries + 1):
-            async with slots:
+        dispatcher: Dispatcher,
+        attempt: Attempt[T],
+        reasoning_tokens: int,
+        server: ChatServer,
+        *,
+        probes: bool,
+    ) -> None:
+        """Send requests to one server, one after the other, until all requests have an outcome."""
+        request = await dispatcher.take(server, probes=probes)
+        if not request:
+            return
+        async with self._client(server) as client:
+            while request:
+                request.attempts += 1
+                failures = server.failures
                 try:
-                    return await self._send_accepted(attempt, body, reasoning_tokens)
+                    answer = await self._send_accepted(attempt, client, server, request.body, reasoning_tokens)
+                    dispatcher.finish(request, answer)
                 except RequestFailed as failed:
-                    last = failed
-            if not last.retry or last.retry_after > LONGEST_PAUSE or tried == self.retries:
-                break
-            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(tried, 20))
-            await asyncio.sleep(max(last.retry_after, pause * (0.5 + rng.random() / 2)))
-        failure = str(last)
-        if tried:
-            failure += f" ({tried + 1} attempts)"
+                    self._try_again(dispatcher, server, request, failed)
+                if server.failures != failures:
+                    dispatcher.wake()
+                request = await dispatcher.take(server, probes=probes)
+
+    def _try_again(self, dispatcher: Dispatcher, server: ChatServer, request: Request, failed: RequestFailed) -> None:
+        """Give a request that failed to another server, or to one of them after a pause, or give it up."""
+        request.tried.add(server)
+        if failed.elsewhere and dispatcher.move(request):
+            return
+        if failed.retry and failed.retry_after <= LONGEST_PAUSE and request.pauses < self.retries:
+            rng = np.random.default_rng(int(fingerprint(json.dumps([request.body, request.pauses])), 16))
+            pause = _pause_after(request.pauses) * (0.5 + rng.random() / 2)
+            request.pauses += 1
+            request.tried.clear()
+            asyncio.get_running_loop().call_later(max(failed.retry_after, pause), dispatcher.put, request)
+            return
+        failure = str(failed)
+        if request.attempts > 1:
+            failure += f" ({request.attempts} attempts)"
         failure = self._redact(failure)
-        return RequestFailed(failure, retry=last.retry, works=last.works, refused=last.refused)
+        dispatcher.finish(
+            request, RequestFailed(failure, retry=failed.retry, works=failed.works, refused=failed.refused)
+        )
 
     async def _send_accepted(
-        self, attempt: Callable[[bytes], Coroutine[Any, Any, T]], body: dict[str, Any], reasoning_tokens: int = 0
+        self,
+        attempt: Attempt[T],
+        client: httpx.AsyncClient,
+        server: ChatServer,
+        body: Mapping[str, Any],
+        reasoning_tokens: int = 0,
     ) -> T:
         """Return the outcome of one attempt.
 
         A parameter that the model refuses is omitted, and the request is sent again.
         """
-        parameters = parameters_of(self.url, str(body.get("model", "")))
+        parameters = parameters_of(self.name, str(body.get("model", "")))
         while True:
             sent = parameters.adapt(body, reasoning_tokens=reasoning_tokens)
-            await self._wait_for_rate()
+            await self._wait_for_rate(server)
+            start = time.monotonic()
             try:
-                return await attempt(json.dumps(sent).encode())  # it escapes lone surrogates, which orjson rejects
+                # it escapes lone surrogates, which orjson rejects
+                answer = await attempt(client, server, json.dumps(sent).encode())
             except RequestFailed as failed:
-                if not parameters.learn(failed.refused, sent):
-                    raise
+                if parameters.learn(failed.refused, sent):
+                    continue
+                if failed.elsewhere:
+                    pause = max(failed.retry_after, _pause_after(server.failures))
+                    server.report_failure(time.monotonic() - start, pause)
+                raise
+            server.failures = 0
+            return answer
 
     async def _attempt(
         self,
-        client: httpx.AsyncClient,
         read: Callable[[bytes], T],
         allowed: Callable[[], str] | None,
         ended: Callable[[T | RequestFailed, float], None] | None,
+        client: httpx.AsyncClient,
+        server: ChatServer,
         content: bytes,
     ) -> T:
         if allowed and (reason := allowed()):
             raise RequestFailed(reason, retry=False, works=True)
         start = time.monotonic()
         try:
-            outcome: T | RequestFailed = read(await self._post(client, content, read_body))
+            outcome: T | RequestFailed = read(await self._post(client, server, content, read_body))
         except RequestFailed as failed:
             outcome = failed
         if ended:
@@ -200,21 +268,25 @@ class ChatConnection:
             raise outcome
         return outcome
 
-    async def _wait_for_rate(self) -> None:
-        """Wait until the rate limit allows one more request."""
+    async def _wait_for_rate(self, server: ChatServer) -> None:
+        """Wait until the rate limit allows one more request to this server."""
         now = time.monotonic()
-        start = max(now, self.free_at)
-        self.free_at = start + (60 / self.rate if self.rate else 0.0)
+        start = max(now, server.free_at)
+        server.free_at = start + (60 / self.rate if self.rate else 0.0)
         if start > now:
             await asyncio.sleep(start - now)
 
     async def _post(
-        self, client: httpx.AsyncClient, content: bytes, read: Callable[[httpx.Response], Coroutine[Any, Any, T]]
+        self,
+        client: httpx.AsyncClient,
+        server: ChatServer,
+        content: bytes,
+        read: Callable[[httpx.Response], Coroutine[Any, Any, T]],
     ) -> T:
         try:
             async with asyncio.timeout(self.timeout):
                 headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-                async with client.stream("POST", self.url, content=content, headers=headers) as answer:
+                async with client.stream("POST", server.url, content=content, headers=headers) as answer:
                     if answer.status_code == 200:
                         return await read(answer)
                     refusal = await read_body(answer)
@@ -223,15 +295,33 @@ class ChatConnection:
         except (httpx.HTTPError, httpx.InvalidURL) as error:  # connection refused or lost, broken HTTP
             raise RequestFailed(f"no answer: {type(error).__name__}: {error}", retry=True) from None
         if answer.status_code == 429:
-            self.free_at = max(self.free_at, time.monotonic() + min(_retry_after(answer), LONGEST_PAUSE))
+            server.free_at = max(server.free_at, time.monotonic() + min(_retry_after(answer), LONGEST_PAUSE))
         retry = answer.status_code in RETRYABLE or answer.status_code >= 500
         failure = f"HTTP {answer.status_code}: {_message(refusal)}"
         refused = find_refused_parameter(answer.status_code, refusal)
-        raise RequestFailed(failure, retry=retry, retry_after=_retry_after(answer), works=retry, refused=refused)
+        raise RequestFailed(
+            failure,
+            retry=retry,
+            retry_after=_retry_after(answer),
+            works=retry,
+            refused=refused,
+            elsewhere=answer.status_code in NOT_SET_UP,
+        )
 
     def _redact(self, text: str) -> str:
         """Return the message without the key, which some servers repeat."""
         return _KEY.sub("***", one_line(text.replace(self.secret, "***") if self.secret else text))
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return the settings of TLS: reading the certificates takes longer than a hundred requests."""
+    return httpx.create_ssl_context()
+
+
+def _pause_after(failures: int) -> float:
+    """Return the seconds before the next attempt after this many others."""
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(failures, 20))
 
 
 def reply_of(answer: str | ChatAnswer | RequestFailed) -> Reply:

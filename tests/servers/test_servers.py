@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from interloq.data.files.cache import BlobCache
 from interloq.play.bot import check_reply, make_crash_reply
 from interloq.servers.chat_cache import FILE, answer_key, cache_answers, read_cached_answers
+from interloq.servers.chat_dispatch import ChatServer
 from interloq.servers.chat_parameters import ChatParameters, find_refused_parameter, parameters_of
 from interloq.servers.chat_server import ChatAnswer, ChatConnection
 from interloq.servers.chat_stream import stream_reply
@@ -208,7 +209,9 @@ def test_a_key_depends_on_address_and_every_field() -> None:
 def test_a_stream_that_breaks_is_a_failure(server: Server, word: str, shown: str, failure: str, attempts: int) -> None:
     texts = [""]
     url = f"{server.url}/chat/completions"
-    connection = ChatConnection(url, secret=KEY, local=True, concurrency=1, timeout=1.0, retries=1, rate=0.0)
+    connection = ChatConnection(
+        [ChatServer(url, url, local=True)], secret=KEY, concurrency=1, timeout=1.0, retries=1, rate=0.0
+    )
     body = {"messages": [{"role": "user", "content": word}]}
     assert asyncio.run(stream_reply(connection, body, texts.append)) == Reply("", failure)
     assert server.asked[word] == attempts

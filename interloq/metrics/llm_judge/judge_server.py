@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.play.bots.endpoint import Endpoint
-from interloq.servers.chat_cache import answer_key, cache_answers, read_cached_answers
+from interloq.play.bots.endpoint import Endpoint, list_urls
+from interloq.servers.chat_cache import cache_answers, read_cached_answers
 from interloq.servers.chat_server import NO_TEXT, ChatAnswer, RequestFailed, make_call, read_answer
 from interloq.servers.spending import Call, Price, Spending, current
 
@@ -74,7 +74,7 @@ class JudgeServer:
 
     def _blocks(self, items: list[tuple[bytes, Body]]) -> Iterator[list[tuple[bytes, Body]]]:
         """Yield blocks of requests; the first is sent alone, so that a server that is not set up is asked only once."""
-        size = BLOCK * self.bot.concurrency
+        size = BLOCK * self.bot.concurrency * len(list_urls(self.bot.url))
         first = size if self.works else 1
         yield items[:first]
         for start in range(first, len(items), size):
@@ -120,17 +120,17 @@ class JudgeServer:
             return str(failed)
         is_cut = str(failed) == NO_TEXT
         if failed.refused in ("logprobs", "top_logprobs") or (is_cut and "logprobs" in body):
-            raise no_log_probabilities(self.bot.url)
+            raise no_log_probabilities(self.bot.where)
         hint = "check endpoint, model and key"
         if is_cut:
             hint = "raise reasoning_tokens if the server counts reasoning"
-        raise InputError(f"the endpoint does not answer: {failed}", hint=hint, where=self.bot.url)
+        raise InputError(f"the endpoint does not answer: {failed}", hint=hint, where=self.bot.where)
 
     def _call(self, answer: ChatAnswer | RequestFailed) -> Call:
-        return make_call(self.bot.url, self.bot.model, answer, self.price or ())
+        return make_call(self.bot.where, self.bot.model, answer, self.price or ())
 
     def _keys(self, bodies: Sequence[Body]) -> list[bytes]:
-        return [answer_key(self.bot.url, body) for body in bodies]
+        return [self.bot.answer_key(body) for body in bodies]
 
 
 def no_log_probabilities(url: str) -> InputError:

@@ -46,7 +46,7 @@ from interloq.metrics.llm_judge.rubrics import (
 from interloq.metrics.metric import Array, Metric
 from interloq.models.loaded import load_model
 from interloq.needs import LANGUAGE_MODEL, Needs
-from interloq.play.bots.endpoint import DEFAULT_KEY, Endpoint
+from interloq.play.bots.endpoint import DEFAULT_KEY, Endpoint, list_urls
 from interloq.play.samples import JUDGED
 from interloq.records import Sample
 from interloq.servers.spending import Price, check_price
@@ -74,7 +74,10 @@ class LlmJudge(Metric, name="llm_judge"):
     places = ("model", "endpoint", "rubric")
     immaterial = ("key", "concurrency", "timeout", "retries", "rate", "price")
     model: Annotated[str, "a folder, a package, or `hub:org/name@revision`; with `endpoint`, the model's name there"]
-    endpoint: Annotated[str, "address of a chat server, up to `/v1`; empty: the model is local"] = ""
+    endpoint: Annotated[
+        str | tuple[str, ...],
+        "address of a chat server, up to `/v1`, or a tuple of those of several servers; empty: the model is local",
+    ] = ""
     rubric: Annotated[str, "`auto` (by the context's script), `en`, `ja`, `zh`, or your own JSON file"] = AUTO
     of: Annotated[Unit, "what is rated: replies, or the judged system in whole dialogues"] = "reply"
     dimension: Annotated[str, "quality to rate, a dimension of the rubric"] = "overall"
@@ -93,10 +96,10 @@ class LlmJudge(Metric, name="llm_judge"):
         int, "most bytes of context and reply, longer ones are shortened with a note; longer dialogues are unscored"
     ] = 8000
     key: Annotated[str, "environment variable that contains the server's key; `''`: none"] = DEFAULT_KEY
-    concurrency: Annotated[int, "concurrent requests"] = 8
+    concurrency: Annotated[int, "concurrent requests per server"] = 8
     timeout: Annotated[float, "seconds for one request"] = 60.0
     retries: Annotated[int, "further attempts after a failed request"] = 5
-    rate: Annotated[float, "requests per minute; 0: no limit"] = 0.0
+    rate: Annotated[float, "requests per minute and server; 0: no limit"] = 0.0
     price: Annotated[tuple[float, ...], "price per million tokens, input and output; empty: unknown"] = ()
 
     def __post_init__(self) -> None:
@@ -126,7 +129,7 @@ class LlmJudge(Metric, name="llm_judge"):
         if not self.endpoint:
             return names_download(self.model)
         key = f" with the key in {self.key}" if self.key else ""
-        return f"sends samples to {self.endpoint}{key}"
+        return f"sends samples to {self._bot().where}{key}"
 
     @property
     def key_variable(self) -> str:
@@ -143,7 +146,7 @@ class LlmJudge(Metric, name="llm_judge"):
         if self.endpoint:
             for name in self._left_out:
                 prompt += f",without-{name}"
-            return f"{self.model} at {self.endpoint},weights-unknown,{prompt}"
+            return f"{self.model} at {','.join(sorted(list_urls(self.endpoint)))},weights-unknown,{prompt}"
         return f"{self._local.signature()},{prompt}"
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -386,6 +389,6 @@ class LlmJudge(Metric, name="llm_judge"):
             if not self._server.works:
                 from interloq.metrics.llm_judge.judge_server import no_log_probabilities
 
-                raise no_log_probabilities(self.endpoint)
+                raise no_log_probabilities(self._bot().where)
             return "the answer has no log-probabilities"
         return read_choice(answer.candidates, choices)
