@@ -148,7 +148,9 @@ def read(answer: httpx.Response) -> str:
     return text
 
 
-def rates(ways: Mapping[str, Callable[[], Sequence[str]]], requests: int, rounds: int) -> dict[str, tuple[float, float]]:
+def rates(
+    ways: Mapping[str, Callable[[], Sequence[str]]], requests: int, rounds: int
+) -> dict[str, tuple[float, float]]:
     """Return requests per second of processor time and by the clock, for each way."""
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     for _ in range(rounds):
