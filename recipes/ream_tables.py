@@ -7,18 +7,15 @@ from typing import Any
 
 from ream_augment import ALL, BY_QUERY, MIX, RANDOM, START, Agreement, Comparison, Estimate, Grown
 from ream_models import MODEL, Errors
+from ream_published import BERTSCORE, BLEU_STAR, ENDS, NETWORK_OF, TABLE_2, TABLE_3
 from ream_simulation import Simulated
 from results import Cell, Finding, PublishedTable
 
 from interloq.reliability.curve import AgreementCurve
 
-BLEU_STAR, BERTSCORE = "BLEU*", "BERTScore"
 SHORT = {BERTSCORE: "BS", BLEU_STAR: "BLEU*"}  # in the names of networks
 DSTC7, GUPTA, PLUSPLUS = "DSTC7", "Gupta", "DailyDialog++"
 MARGIN = 0.03  # a third of the published gain of chosen references, .085 for BLEU* and .101 for BERTScore
-RAW = {BLEU_STAR: (0.246, 0.165), BERTSCORE: (0.288, 0.209)}  # published in Table 3: Pearson and Kendall
-AUGMENTED = {BLEU_STAR: (0.331, 0.269), BERTSCORE: (0.389, 0.318)}  # by the network for this metric
-MIXED = {BERTSCORE: (0.393, 0.319)}
 Results = tuple[list[Finding], list[PublishedTable]]
 
 
@@ -179,8 +176,12 @@ def error_results(found: Mapping[str, Sequence[Errors]]) -> Results:
             )
         rows: dict[str, Sequence[Cell]] = {}
         for errors in sizes:
+            metric = name.rpartition(", ")[2]  # none in the simulation
+            error, *means = TABLE_2.get(metric, {}).get(errors.size or 0, (None, None, None))
+            published = [error if way == MODEL else None for way in errors.mse] + means
             figures = [*errors.mse.values(), errors.predicted, errors.label]
-            rows[str(errors.size or "all sizes")] = [Cell(ours=figure) for figure in figures]
+            cells = [Cell(published=old, ours=figure) for old, figure in zip(published, figures, strict=True)]
+            rows[str(errors.size or "all sizes")] = cells
         names = [f"error, {'network' if way == MODEL else way}" for way in every.mse]
         tables.append(
             PublishedTable(
@@ -208,17 +209,19 @@ def growth_results(found: Mapping[str, Grown]) -> Results:
 
 def _growth_findings(name: str, grown: Grown, metric: str) -> list[Finding]:
     own, other = _networks(grown, metric)
-    mix_helps = metric == BERTSCORE  # and lowers BLEU*
+    own_name, other_name = NETWORK_OF[metric], NETWORK_OF[BLEU_STAR if metric == BERTSCORE else BERTSCORE]
+    names = ("Raw", own_name, other_name, "Mix")
+    raw, by_own, by_other, mixed = (TABLE_3[name][metric][0] for name in names)
     ways: list[tuple[str, str, str, float | None, float, bool]] = [
-        ("004/59", own, START, None, 0.0, False),
+        ("004/59", own, START, by_own - raw, 0.0, False),
         ("004/59", own, RANDOM, None, 0.0, False),
         ("004/59", own, ALL, None, 0.0, False),
-        ("004/61", other, own, None, -MARGIN, name == DSTC7),
+        ("004/61", other, own, by_other - by_own, -MARGIN, name == DSTC7),
     ]
-    if mix_helps:
-        ways.append(("004/60", MIX, own, 0.004, 0.0, name == DSTC7))
-    else:
-        ways.append(("004/60", own, MIX, None, 0.0, name == DSTC7))
+    if metric == BERTSCORE:  # Mix helps
+        ways.append(("004/60", MIX, own, mixed - by_own, 0.0, name == DSTC7))
+    else:  # and lowers BLEU*
+        ways.append(("004/60", own, MIX, by_own - mixed, 0.0, name == DSTC7))
     findings: list[Finding] = []
     for item, higher, lower, published, threshold, decides in ways:
         value, ci, queries = _difference(grown, metric, higher, lower)
@@ -231,7 +234,7 @@ def _growth_findings(name: str, grown: Grown, metric: str) -> list[Finding]:
                 units=queries,
                 unit="queries",
                 data=name,
-                published=published,
+                published=None if published is None else round(published, 3),
                 threshold=threshold,
                 decides=decides,
             )
@@ -269,8 +272,8 @@ def _table_3(name: str, grown: Grown) -> PublishedTable:
     networks = {metric: _networks(grown, metric)[0] for metric in (BERTSCORE, BLEU_STAR)}
     arms = {
         "Raw": START,
-        "Aug-REAM#(BS)": networks[BERTSCORE],
-        "Aug-REAM#(BLEU*)": networks[BLEU_STAR],
+        NETWORK_OF[BERTSCORE]: networks[BERTSCORE],
+        NETWORK_OF[BLEU_STAR]: networks[BLEU_STAR],
         "Mix": MIX,
         "ten random references": RANDOM,
         "all references": ALL,
@@ -279,7 +282,7 @@ def _table_3(name: str, grown: Grown) -> PublishedTable:
     for title, arm in arms.items():
         cells = []
         for metric in (BLEU_STAR, BERTSCORE):
-            published = {START: RAW, networks[metric]: AUGMENTED, MIX: MIXED}.get(arm, {}).get(metric, (None, None))
+            published = TABLE_3.get(title, {}).get(metric, (None, None))
             found = place[metric, arm]
             for coefficient, figure in zip((BY_QUERY, "kendall per query"), published, strict=True):
                 cells.append(Cell(published=figure, ours=found.figures[coefficient], ci=found.ci[coefficient]))
@@ -299,7 +302,7 @@ def _figure_3(name: str, grown: Grown) -> PublishedTable:
     for metric in (BLEU_STAR, BERTSCORE):
         own, _ = _networks(grown, metric)
         for way in (own, f"{own}, half random", RANDOM):
-            rows[f"{metric}, {_arm(way)}"] = _points(grown, metric, way, AUGMENTED if way == own else {})
+            rows[f"{metric}, {_arm(way)}"] = _points(grown, metric, way, ENDS[metric] if way == own else {})
     return _growth_table("004/49", f"Pearson per query by number of chosen references, {name}", name, rows)
 
 
@@ -313,12 +316,12 @@ def _figure_7(name: str, grown: Grown) -> PublishedTable:
     )
 
 
-def _points(grown: Grown, metric: str, way: str, last: Mapping[str, tuple[float, float]]) -> list[Cell]:
+def _points(grown: Grown, metric: str, way: str, published: Mapping[int, float]) -> list[Cell]:
+    """Return the figures by number of references, of which Table 3 has the ends."""
     one = next(one for one in grown.ways if (one.metric, one.way) == (metric, way))
-    cells = [Cell(ours=point[0], ci=(point[1], point[2])) for point in one.points]
-    if last:  # the published figures of Table 3
-        for place, published in ((0, RAW[metric][0]), (-1, last[metric][0])):
-            cells[place] = Cell(published=published, ours=cells[place].ours, ci=cells[place].ci)
+    cells = []
+    for number, (value, low, high) in enumerate(one.points, start=1):
+        cells.append(Cell(published=published.get(number), ours=value, ci=(low, high)))
     return cells
 
 

@@ -82,7 +82,7 @@ class Verdict:
         defined = not np.isnan([self.difference, *self.ci]).any()
         return Finding(
             item=item,
-            way=f"{self.claim.text}: {self.claim.higher} > {self.claim.lower}",
+            way=f"{self.claim.text}: {self.claim.higher} − {self.claim.lower}",
             value=self.difference if defined else None,
             ci=self.ci if defined else None,
             units=self.contexts,

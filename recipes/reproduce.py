@@ -1,15 +1,16 @@
 """Measure the claims and tables of the five papers, and write docs/reproduction.md from what was measured.
 
-    python recipes                                          # write the page from the results in recipes/measured
+    python recipes                                          # write the pages from the results in recipes/measured
     python recipes --list                                   # the stages, when they were measured, and what they need
     python recipes --data DATA --work WORK --again NAME     # measure a stage again, or several (or: --again all)
-    python recipes --data DATA --work WORK --results MINE --page mine.md [--only 004]       # measure all yourself
+    python recipes --data DATA --work WORK --results MINE [--only 004]  # measure all yourself: MINE/reproduction.md
 
 A stage is one recipe, whose result is a file in the folder of results. Stages whose file exists are not run, so a run
-that was interrupted goes on where it stopped. Intermediate files go to WORK. `--only` takes the number of a
-paper, or the name of a stage. Stages that need more than data, such as a GPU, are only run with `--all-needs`; `--list`
-says what each needs. The exit code is 1 if a stage fails (the others are still run), and 2 if options or data are
-missing.
+that was interrupted resumes where it stopped. Intermediate files go to WORK. Beside the page, one page per paper with
+all measurements is written to a folder of the same name. Stages that need more than data, such as a GPU, are only run
+with `--all-needs`; `--list` says what each needs. Papers: 000 is υBLEU and vBERTScore (2023), 001 υBLEU (2020), 002
+bipartite-play, 003 the interlocutor's view, 004 REAM#. The exit code is 1 if a stage fails (the others are still run),
+and 2 if options or data are missing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from paper_items import PAPERS, read_papers
-from reproduction import write_page
+from reproduction import write_pages
 from results import FOLDER, all_measured
 from stages import STAGES, Stage
 
@@ -38,21 +39,25 @@ PAGE = RECIPES.parent / "docs" / "reproduction.md"
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
+    if args.page is None:
+        args.page = PAGE if args.results == FOLDER else args.results / PAGE.name
     try:
         stages = list(_chosen(args.only))
         if args.list:
             _print_stages(stages, args.results)
             return 0
         failed = [stage.name for stage in _to_run(stages, args) if not _run(stage, args)]
-        page = write_page(read_papers(), dict(all_measured(args.results)))
-        write_atomically(args.page, page.encode())
+        for name, text in write_pages(read_papers(), dict(all_measured(args.results)), args.page.stem).items():
+            place = args.page.parent / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(place, text.encode())
     except InterloqError as error:
         print(f"recipes: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("recipes: interrupted; the same command goes on from here", file=sys.stderr)
+        print("recipes: interrupted; the same command resumes from here", file=sys.stderr)
         return 130
-    print(f"wrote {args.page}")
+    print(f"wrote {args.page} and {args.page.with_suffix('')}/")
     if failed:
         print(f"recipes: not measured: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
@@ -65,8 +70,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="folder of public data (default: $INTERLOQ_DATA)")
     parser.add_argument("--work", type=Path, help="folder for intermediate files; kept")
     parser.add_argument("--results", type=Path, default=FOLDER, help="folder of results (default: recipes/measured)")
-    parser.add_argument("--page", type=Path, default=PAGE, help="page to write (default: docs/reproduction.md)")
-    parser.add_argument("--only", action="append", metavar="NAME", help="paper (000 to 004) or stage; repeatable")
+    parser.add_argument(
+        "--page", type=Path, help="page to write (default: docs/reproduction.md, or RESULTS/reproduction.md)"
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="a stage, or all of a paper (000 to 004); repeatable"
+    )
     parser.add_argument("--again", action="append", metavar="STAGE", help="measure again, or: all; repeatable")
     parser.add_argument("--all-needs", action="store_true", help="also run stages that need more than data")
     parser.add_argument("--list", action="store_true", help="print the stages and stop")
@@ -117,6 +126,9 @@ def _run(stage: Stage, args: argparse.Namespace) -> bool:
     result = _result(stage, args.results)
     folders = {"data": args.data.resolve(), "work": args.work.resolve()}
     words = [word.format(**folders) for word in shlex.split(stage.arguments)]
+    for option in stage.optional:
+        flag, _, folder = option.format(**folders).partition(" ")
+        words += [flag, folder] if Path(folder).exists() else []
     print(f"{stage.name}: about {stage.minutes} min on two cores", flush=True)
     started = time.monotonic()
     command = [sys.executable, str(RECIPES / stage.recipe), *words, "--measured", str(result.resolve())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 
@@ -15,6 +16,7 @@ class Stage:
     minutes: int  # about, on two cores
     file: str = ""  # of the recipe, if it is not named as the stage
     needs: str = ""  # what else than data, such as a GPU
+    optional: tuple[str, ...] = ()  # options with a folder, which are used if it exists
 
     @property
     def recipe(self) -> str:
@@ -27,10 +29,18 @@ VECTORS = f"{POOL} --vectors {{work}}/glove"
 GLOVE = "GloVe in WORK/glove"  # trained on the pool: docs/measured/vectors.md
 RUBER = f"{GLOVE}, RUBER in WORK/ruber"  # docs/measured/rated-references.md
 READY = "relevance(model='ready')"
-PUBLISHED = (
-    f'{VECTORS} --rater "by({READY})" --bert-rater "by({READY})" '
-    "--bert-retriever \"dense(vectors='{work}/glove')\" --scorer"
+GLOVE_ROW = ("--vectors {work}/glove",)  # for the row of RUBER's referenced scorer
+NOTE = (
+    "Means are averages over six sets of English replies, maxima and minima over the two sets of USR, which name their "
+    f"annotators. The rater is by({READY}) in place of the Bi-GRU and the BERT rater. GloVe learned from the pool, and"
 )
+PUBLISHED = (
+    f'{VECTORS} --rater "by({READY})" --bert-rater "by({READY})" --bert-retriever "dense(vectors=\'{{work}}/glove\')"'
+)
+OWN_NOTE = shlex.quote(f"{NOTE} RUBER's scorer from pairs of it.")
+READY_NOTE = shlex.quote(f"{NOTE} {READY} is in place of RUBER's scorer.")
+OWN_SCORER = f"--scorer \"ruber_unreferenced(model='{{work}}/ruber')\" --note {OWN_NOTE}"
+READY_SCORER = f'--scorer "{READY}" --note {READY_NOTE}'
 INTERLOCUTOR = "--data {data} --out {work}/interlocutor"
 FROZEN = "--data {data} --out {work}/frozen"
 SCHEMES = "--data {data} --work {work}/schemes"
@@ -39,17 +49,15 @@ JAPANESE = "a GPU, a Japanese encoder in WORK/ja-encoder"  # docs/measured/relev
 SMOLLM2 = "the model smollm2"  # docs/models.md
 STAGES = (
     Stage("corpus_statistics", REFERENCES, "--data {data}", 2),
-    Stage("vbleu_tables", REFERENCES, f"{POOL} --rated", 30),
-    Stage("vbleu_tables_manner", REFERENCES, f"{POOL} --rated --manner", 15, "vbleu_tables.py"),
+    Stage("vbleu_tables", REFERENCES, f"{POOL} --rated", 30, optional=GLOVE_ROW),
+    Stage("vbleu_tables_manner", REFERENCES, f"{POOL} --rated --manner", 15, "vbleu_tables.py", optional=GLOVE_ROW),
     Stage("reference_weights", REFERENCES, POOL, 10),
     Stage("reference_gain", REFERENCES, POOL, 15),
     Stage("rated_references", REFERENCES, POOL, 5),
-    Stage("retrieval_forms", REFERENCES, VECTORS, 15, needs=GLOVE),
+    Stage("retrieval_forms", REFERENCES, VECTORS, 15, needs=GLOVE, optional=("--ready-vectors {work}/glove-6b",)),
     Stage("reference_forms", REFERENCES, f"{VECTORS} --encoder 40000", 20, needs=GLOVE),
-    Stage(
-        "vbleu_published", REFERENCES, f"{PUBLISHED} \"ruber_unreferenced(model='{{work}}/ruber')\"", 10, needs=RUBER
-    ),
-    Stage("vbleu_published_relevance", REFERENCES, f'{PUBLISHED} "{READY}"', 5, "vbleu_published.py", needs=GLOVE),
+    Stage("vbleu_published", REFERENCES, f"{PUBLISHED} {OWN_SCORER}", 10, needs=RUBER),
+    Stage("vbleu_published_relevance", REFERENCES, f"{PUBLISHED} {READY_SCORER}", 5, "vbleu_published.py", needs=GLOVE),
     Stage("fed_variants", ("002",), f"{SCHEMES} --per-bot 16 --limit 125", 40, needs=SMOLLM2),
     Stage("schemes_people", ("002",), f"{SCHEMES} --openings 12", 20),
     Stage("target_choice", ("002",), f"{SCHEMES} --openings 12", 12),

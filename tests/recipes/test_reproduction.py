@@ -1,4 +1,4 @@
-"""`python recipes` runs stages and writes docs/reproduction.md, which agrees with docs/papers.md."""
+"""`python recipes` runs stages and writes docs/reproduction.md and the pages behind it; docs/papers.md agrees."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import pytest
 import reproduce
 from paper_items import Paper, PaperItem, read_papers
 from reproduce import main
-from reproduction import claim_verdict, write_page
+from reproduction import PAGES, claim_verdict, write_pages
 from results import FOLDER, Cell, Finding, Measured, PublishedTable, all_measured, load_measured
 from stages import STAGES, Stage
+
+from interloq.tabular import markdown_text
 
 ROOT = Path(__file__).parents[2]
 MEASURED = dict(all_measured())
@@ -36,8 +38,25 @@ save_measured(args.measured, Measured(command="python recipes/made.py", seconds=
 """
 
 
-def test_the_page_is_written_from_the_results() -> None:
-    assert (ROOT / "docs" / "reproduction.md").read_text() == write_page(read_papers(), MEASURED), "run: python recipes"
+def test_the_pages_are_written_from_the_results() -> None:
+    pages = write_pages(read_papers(), MEASURED)
+    assert sorted(pages) == ["reproduction.md", *sorted(f"reproduction/{name}.md" for name in PAGES.values())]
+    for name, text in pages.items():
+        assert (ROOT / "docs" / name).read_text() == text, "run: python recipes"
+
+
+def test_every_measurement_is_on_a_page_and_every_table_and_figure_has_a_row() -> None:
+    pages = write_pages(read_papers(), MEASURED)
+    main = pages.pop("reproduction.md")
+    shown = "\n".join(pages.values())
+    for finding in FINDINGS:
+        assert markdown_text(finding.way) in shown
+    for paper in read_papers():
+        for label, item in paper.tables_and_figures().items():
+            kind = "Table" if label.startswith("T") else "Figure"
+            assert f"| {kind} {label[1:]} ({item.number}) | {item.text} |" in main
+    titles = {markdown_text(table.title.split(": ")[-1]) for stage in MEASURED.values() for table in stage.tables}
+    assert all(title in main + shown for title in titles)
 
 
 def test_every_result_has_a_stage_and_every_stage_a_result() -> None:
@@ -63,10 +82,13 @@ def test_the_list_of_items_gives_the_verdict_of_each_claim(claim: PaperItem) -> 
         assert any(finding.decides for finding in about)
 
 
-def test_deciding_findings_must_agree() -> None:
+def test_all_deciding_findings_must_hold() -> None:
     opposite = replace(FINDING, ci=(-0.2, -0.1))
+    undecided = replace(FINDING, ci=(-0.1, 0.1))
     assert claim_verdict([FINDING, replace(opposite, decides=False)]) == "holds"
-    assert claim_verdict([FINDING, opposite]) == "cannot be told here"
+    assert claim_verdict([FINDING, opposite]) == "does not hold"
+    assert claim_verdict([undecided, opposite]) == "does not hold"
+    assert claim_verdict([FINDING, undecided]) == "cannot be told here"
     assert claim_verdict([opposite]) == "does not hold"
     assert claim_verdict([]) == "cannot be told here"
 
@@ -76,18 +98,27 @@ def test_claims_and_tables_are_shown_with_both_figures() -> None:
     table = PublishedTable(item="000/2", title="Figures", data="a set", columns=["r", "pairs", "ρ"], rows={"a": cells})
     other = replace(FINDING, decides=False, threshold=-0.05, note="as a check")
     measured = Measured(command="python recipes/x.py", seconds=120, findings=[FINDING, other], tables=[table])
-    page = write_page([Paper("000", "A paper", [CLAIM, TABLE])], {"x": measured})
-    assert "| A paper | 1 | 1 | 0 | 0 | 1 | 1 |" in page
-    assert "| 1. a beats b | **holds** | .100 [.050, .150] | – | BLEU\\* | a set, 20 dialogues |" in page
-    assert "| 1 | holds | .100 [.050, .150] | – | BLEU\\* (margin .050); as a check | a set, 20 dialogues |" in page
-    assert "| a | .500 / −.250 [−.500, 0] | – / 16,000,000 | – |" in page
-    assert "**Table 1** (2): figures. `bleu`: other data." in page
+    few = replace(table, title="More figures", rows={"b": [Cell(ours=0.5), Cell(), Cell(ours=0.25)]})
+    measured = replace(measured, tables=[table, few])
+    pages = write_pages([Paper("000", "A paper", [CLAIM, TABLE])], {"vbleu_tables": measured}, "mine")
+    main, details = pages["mine.md"], pages["mine/vbleu-2023.md"]
+    assert "| A paper | 1 | 1 | 0 | 0 | 1 | 1 |" in main
+    assert "| 1. a beats b | **holds** | .100 [.050, .150] | – | BLEU\\* | a set, 20 dialogues |" in main
+    assert "| Table 1 (2) | figures | below, [1 more](mine/vbleu-2023.md#table-1) | `bleu`: other data |" in main
+    assert "| a | .500 / −.250 [−.500, 0] | – / 16,000,000 | – |" in main
+    assert "More figures" not in main
+    assert "| **holds** | .100 [.050, .150] | – | BLEU\\* | a set, 20 dialogues |" in details
+    assert "| holds | .100 [.050, .150] | – | BLEU\\* (margin .050); as a check | a set, 20 dialogues |" in details
+    assert "## Table 1\n\nFigures.\n\nMore figures; ours, on a set:" in details
+    assert "| b | .500 | – | .250 |" in details
+    assert "| vbleu_tables | `python recipes/x.py` |" in details
 
 
 def test_a_claim_that_was_not_measured_gives_the_reason() -> None:
     claim = replace(CLAIM, verdict="not tested", reason="the data are private")
-    page = write_page([Paper("000", "A paper", [claim])], {})
-    assert "| 1. a beats b | **cannot be told here** | – | – | the data are private | – |" in page
+    pages = write_pages([Paper("000", "A paper", [claim])], {})
+    line = "| 1. a beats b | **cannot be told here** | – | – | the data are private | – |"
+    assert line in pages["reproduction.md"]
 
 
 def run_recipes(*options: str) -> int:
@@ -129,7 +160,8 @@ def test_stages_are_run_once_and_again_when_asked(made_stages: Path, capfd: pyte
     assert run_recipes(*options, "--again", "made") == 0
     assert (made_stages / "runs").read_text() == "run\nrun\n"
     assert load_measured(made_stages / "results" / "made.json").seconds == 60.0
-    assert "| made | `python recipes/made.py` |" in (made_stages / "page.md").read_text()
+    assert "# Reproduction" in (made_stages / "page.md").read_text()
+    assert (made_stages / "page" / "ream-2021.md").is_file()
     assert run_recipes(*options, "--list") == 0
     assert "a GPU" in capfd.readouterr().out
 
