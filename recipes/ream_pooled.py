@@ -201,7 +201,7 @@ def make_findings(tested: Tested, resamples: int) -> list[Finding]:
         value, ci = measure_difference(topics, differences[known], resamples)
         findings.append(
             Finding(
-                item=item, way=f"{tested.metric}, pooled model that sees {SEES[tested.replies]}: {way}", value=value, ci=ci,
+                item=item, way=f"{_name(tested)}: {way}", value=value, ci=ci,
                 units=len(set(topics)), unit="contexts", data=f"{tested.name}, {known.sum():,} queries",
                 decides=decisive,
             )
@@ -311,12 +311,16 @@ def _gain(seen: QueryScores, unseen: QueryScores, rng: np.random.Generator) -> l
     return gains
 
 
+def _name(tested: Tested) -> str:
+    return f"{tested.metric}, pooled model that sees {SEES[tested.replies]}"
+
+
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
 def print_tested(tested: Tested) -> None:
     """Print errors and labels of choices."""
-    title = f"{tested.name}, {tested.metric}, pooled model that sees {SEES[tested.replies]}: {len(tested.queries):,} queries"
+    title = f"{tested.name}, {_name(tested)}: {len(tested.queries):,} queries"
     print_table(
         f"{title}; squared errors", list(tested.errors), [[number(float(e.mean()), 4) for e in tested.errors.values()]]
     )
