@@ -33,6 +33,7 @@ LAYERS = [  # from the bottom; a folder that is not named belongs to the one abo
     {"data"},
     {"data.corpus"},
     {"data.sets"},
+    {"shards"},
     {"statistics"},
     {"servers"},
     {"models"},

@@ -13,7 +13,7 @@ from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.convert_file import KINDS, convert_file
 from interloq.data.records.line_files import LineFiles, lines_file
 from interloq.data.records.read_options import ReadOptions
-from interloq.errors import count
+from interloq.errors import InputError, count
 from interloq.records import format_key
 from interloq.score.score_options import CheckOptions
 from interloq.terminal.console import print_json, print_line, print_notes, print_stderr, print_table
@@ -28,6 +28,7 @@ EXAMPLES = """\
   interloq data merge samples.jsonl ratings.csv -o rated.jsonl
   interloq data to-label-studio samples.jsonl -o tasks.json
   interloq data from-label-studio export.json --key tasks.key.json -o rated.jsonl
+  interloq data join parts -o scores.jsonl
   interloq data lines old=a.txt new=b.txt --contexts contexts.txt --references gold.txt -o samples.jsonl"""
 
 
@@ -63,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_output(merging, "JSONL, also .gz .xz .zst; - for a pipe")
     arguments.add_common(merging)
 
+    shards = actions.add_parser("join", help="write the output of a long job from its finished shards (--parts)")
+    arguments.add_input(shards, "parts", "DIR", "folder of shards that interloq VERB --shard I/N --parts DIR wrote")
+    arguments.add_output(shards, "the job's output (default: the one of its command)", required=False)
+    shards.add_argument("--trust", action="store_true", help="trust the files that the job's command trusted")
+    arguments.add_quiet(shards)
+
     _add_label_studio(actions)
     joining = actions.add_parser("lines", help="join text files line by line: replies, contexts, references")
     help = "replies of one system, one per line; it is named after the file unless a name is given"
@@ -79,6 +86,7 @@ def run(args: argparse.Namespace) -> None:
         "check": _check,
         "convert": _convert,
         "lines": _lines,
+        "join": _join,
         "merge": _merge,
         "to-label-studio": _write_tasks,
         "from-label-studio": _read_annotations,
@@ -160,6 +168,25 @@ def _merge(args: argparse.Namespace) -> None:
     else:
         added = f"{count(facts['added'], 'rating')} added, {facts['repeated']:,} there already"
         print_line(f"{args.output}: {count(facts['records'], facts['kind'].removesuffix('s'))}, {added}")
+
+
+def _join(args: argparse.Namespace) -> None:
+    """Run the job's command again, with these shards and without computing any."""
+    from interloq.cli.main import VERBS, run_verb, verb_parser
+    from interloq.shards.parts import read_manifest
+
+    verb, *words = read_manifest(args.parts)["command"] or [""]
+    hint = "call the same function again with these parts"
+    if verb not in VERBS:
+        raise InputError("its shards were computed from Python", hint=hint, where=args.parts)
+    job = verb_parser(verb, next(iter(words), "")).parse_args(words)
+    if not hasattr(job, "shard"):
+        raise InputError(f"interloq {verb} has no shards", hint=hint, where=args.parts)
+    if getattr(job, "trust", None) and not args.trust:
+        raise InputError("its command trusts files that run code", hint="if you do, add --trust", where=args.parts)
+    job.workers, job.shard, job.parts, job.only_join, job.quiet = None, None, args.parts, True, args.quiet
+    job.output = args.output or job.output
+    run_verb(verb, job)
 
 
 def _lines(args: argparse.Namespace) -> None:

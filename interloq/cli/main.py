@@ -27,6 +27,7 @@ from interloq.cli.shared.arguments import check_paths
 from interloq.cli.shared.output import exit_code, mark_incomplete, verb_output
 from interloq.data.files.write_errors import format_error_line, hint, is_of_files
 from interloq.errors import InputError, InterloqError, RejectedWarning, nearest
+from interloq.shards.task import ShareComputed
 from interloq.terminal.console import print_line, print_stderr, table_format
 from interloq.version import __version__
 
@@ -159,10 +160,19 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _run(verb: str, arguments: Sequence[str]) -> int | None:
     args = verb_parser(verb, next(iter(arguments), "--help")).parse_args(arguments)
+    args.command_line = (verb, *arguments)
+    return run_verb(verb, args)
+
+
+def run_verb(verb: str, args: argparse.Namespace) -> int | None:
+    """Run a verb with its arguments, and return its exit code if it has codes of its own."""
     check_paths(args)
     with table_format(getattr(args, "table_format", "text")), verb_output(getattr(args, "output", None)):
         try:
             code: int | None = importlib.import_module(f"interloq.cli.{verb}").run(args)
+        except ShareComputed as share:
+            print_stderr(f"interloq: {share}")
+            return None
         except ModuleNotFoundError as error:
             from interloq.cli.doctor import missing_dependency
 

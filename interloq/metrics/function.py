@@ -118,7 +118,19 @@ def load_metric(text: str, *, trust: bool) -> Metric:
         raise InputError(f"there is no file {str(path)!r}", hint="write FILE.py:NAME")
     if not trust:
         raise InputError(f"{text} would execute the file as Python code", hint="if you trust its author, add --trust")
-    return _make_metric(_attribute(path, place["name"]), text, file_fingerprint(path))
+    made = _make_metric(_attribute(path, place["name"]), text, file_fingerprint(path))
+    object.__setattr__(made, "_file_name", text)
+    return made
+
+
+def pack_metric(metric: Metric) -> Metric | str:
+    """Return what another process can make the metric from: the name of a metric in a file, or the metric itself."""
+    return getattr(metric, "_file_name", metric)
+
+
+def unpack_metric(packed: Metric | str) -> Metric:
+    """Return a metric sent by `pack_metric`, in a process whose parent trusts its file."""
+    return load_metric(packed, trust=True) if isinstance(packed, str) else packed
 
 
 def remember(metric: MetricLike) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress, pairwise
 from typing import TypeVar
 
@@ -22,14 +22,16 @@ from interloq.metrics.metric import Array, FittedMetric, Metric, MetricLike, Set
 from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
 from interloq.registry import name_of, title
 from interloq.score.checks import Checks
-from interloq.score.stages import extend_samples, find_pipelines, rate_samples, with_rated
+from interloq.score.score_task import Filter, Reasons, ScoreTask, compute_rows, identify_metrics, join_scored
+from interloq.score.split_metrics import change_scored, fit_alone, is_split, list_scored, with_rows
 from interloq.score.transposed import LayoutCheck
+from interloq.shards.run import Shards, shards_of_this_process
 from interloq.signature import Signature, runs_network, signature
 from interloq.statistics.resampling import bootstrap_counts, half_counts, half_interval, percentile_interval
 from interloq.unicode_form import FORM
 
-CHUNK = 4096  # samples scored at a time: bounds memory, never changes a result
-NETWORK_CHUNK = 256  # samples that a network scores between two reports of progress
+CHUNK = 4096  # samples per shard: bounds memory, never changes a result
+NETWORK_CHUNK = 256  # samples per shard of a network, whose scores change in the last digits with what is read together
 T = TypeVar("T")
 
 
@@ -55,14 +57,9 @@ def evaluate_all(
     """
     if n_bootstrap < 0:
         raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
-    built = [as_metric(metric) for metric in metrics]
-    samples = as_samples(samples)
-    if find_pipelines(built):
-        samples = list(samples)
-    rated = rate_samples(extend_samples(built, samples))
     return score_samples(
-        with_rated(built, rated),
-        samples,
+        [as_metric(metric) for metric in metrics],
+        as_samples(samples),
         n_bootstrap=n_bootstrap,
         seed=seed,
         by_system=by_system,
@@ -79,25 +76,27 @@ def score_samples(
     seed: int = 0,
     by_system: bool = False,
     progress: Callable[[int], None] | None = None,
-    unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None = None,
+    unscorable: Filter | None = None,
     fit_to: Sequence[Sample] | None = None,
+    shards: Shards | None = None,
+    job: str = "samples",
 ) -> list[dict[str, Result]]:
-    """Score samples in one pass, like `evaluate_all`, after the stages of pipelines (see stages.py).
+    """Score samples in one pass, like `evaluate_all`, as a job of `shards`.
 
     `unscorable` gives further reasons to leave samples unscored, "" for the others.
     """
-    fitted = list(metrics)
     if any(isinstance(metric, FittedMetric | SetMetric) for metric in metrics):
         samples = list(samples)
-        for i, metric in enumerate(metrics):
-            if isinstance(metric, FittedMetric):
-                fitted[i] = metric.fit(samples if fit_to is None else fit_to)
-    scoring = _Scoring(fitted, samples, progress, unscorable, by_system=by_system)
+    to_fit = fit_to
+    if to_fit is None and isinstance(samples, list):
+        to_fit = samples
+    scoring = _Scoring(metrics, samples, to_fit or [], by_system=by_system)
+    scoring.compute(shards or shards_of_this_process(), job, unscorable, progress or (lambda _: None))
     systems = [""]
     if by_system:
         systems += scoring.systems()
     results = []
-    for i in range(len(fitted)):
+    for i in range(len(metrics)):
         by_name = {system: scoring.result(i, system, n_bootstrap, seed) for system in systems}
         results.append(by_name)
     return results
@@ -119,15 +118,9 @@ class _Scoring:
     """Rows of all metrics, sorted by id and system, so that no result depends on the order of the input."""
 
     def __init__(
-        self,
-        metrics: Sequence[Metric],
-        samples: Iterable[Sample],
-        progress: Callable[[int], None] | None,
-        unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None,
-        *,
-        by_system: bool,
+        self, metrics: Sequence[Metric], samples: Iterable[Sample], to_fit: Sequence[Sample], *, by_system: bool
     ) -> None:
-        self.metrics = metrics
+        self.metrics = [metric if is_split(metric) else fit_alone(metric, to_fit) for metric in metrics]
         self.samples: list[Sample] | None = None  # only if all were given at once
         if isinstance(samples, list):
             self.samples = samples
@@ -136,62 +129,84 @@ class _Scoring:
         self.ids: list[str] = []
         self.system_of: list[str] = []
         self.fingerprint, self.prints = SampleFingerprint(), SamplePrints()
-        layout, checks = LayoutCheck(), Checks(metrics)
-        self.reasons: list[dict[Key, str]] = [{} for _ in metrics]
-        rows: list[list[Array]] = [[] for _ in metrics]
-        finder = DialogueFinder()
-        for chunk in batched(samples, CHUNK):
+        self.by_system = by_system
+        self._stream, self._to_fit = samples, to_fit
+        self._dealt: list[int] = []  # places of the samples in the order in which they are scored
+        self._layout, self._checks, self._finder = LayoutCheck(), Checks(self.metrics), DialogueFinder()
+
+    def compute(self, shards: Shards, job: str, filter: Filter | None, progress: Callable[[int], None]) -> None:
+        """Score all samples in shards, check them, and sort the rows."""
+        scored_metrics: list[Metric] = []
+        is_part: list[bool] = []
+        for metric in self.metrics:
+            if is_split(metric):
+                scored_metrics += [fit_alone(part, self._to_fit) for part in list_scored(metric)]
+            else:
+                scored_metrics.append(metric)
+            is_part += [is_split(metric)] * (len(scored_metrics) - len(is_part))
+        identity = identify_metrics(scored_metrics) if shards.options.is_used else ""
+        task = ScoreTask(tuple(scored_metrics), tuple(is_part), filter, identity)
+        results = shards.compute(job, task, self._cut(scored_metrics), progress)
+        scored = join_scored(results, len(scored_metrics))
+        self._layout.finish()
+        back = np.argsort(np.array(self._dealt, dtype=np.int64))
+        all_rows = [rows[back] for rows in scored.rows] or [metric.stats([]) for metric in scored_metrics]
+        all_reasons = [{self._dealt[i]: why for i, why in reasons.items()} for reasons in scored.reasons]
+        filtered = {self._dealt[i]: why for i, why in scored.filtered.items()}
+        self.rows: list[Array] = []
+        self.reasons: list[dict[Key, str]] = []
+        known = zip(scored_metrics, all_rows, all_reasons, strict=True)
+        for i, metric in enumerate(self.metrics):
+            if is_split(metric):
+                self.metrics[i], rows, reasons = self._join(metric, known, filtered)
+            else:
+                _, rows, reasons = next(known)
+            self.rows.append(rows)
+            self.reasons.append({(self.ids[j], self.system_of[j]): why for j, why in sorted(reasons.items())})
+            _warn_of_failures(metric, self.reasons[i], len(self.ids))
+        self.dialogues: dict[Key, str] = {}
+        for id, system, dialogue in zip(self.ids, self.system_of, self._finder.names(), strict=True):
+            if dialogue:
+                self.dialogues[id, system] = dialogue
+        self.notes: list[tuple[Note, ...]] = []
+        for i in range(len(self.metrics)):
+            notes = (*self._checks.of_data(), *self._checks.of_metric(i))
+            if self.by_system:
+                notes = (*self._checks.of_systems(i), *notes)
+            self.notes.append(notes)
+        self._sort()
+
+    def _cut(self, metrics: Sequence[Metric]) -> Iterator[list[Sample]]:
+        """Yield the samples of each shard; note and check all samples on the way."""
+        is_slow = any(map(runs_network, metrics))
+        for chunk in batched(self._stream, CHUNK):
+            start = len(self.ids)
             self.ids += [sample.id for sample in chunk]
             self.system_of += [sys.intern(sample.system) for sample in chunk]
             self.fingerprint.add(chunk)
             self.prints.add(chunk)
-            finder.add(chunk)
-            layout.add(chunk)
-            checks.add(chunk)
-            chunk_reasons: Sequence[str] = [""] * len(chunk)
-            if unscorable:
-                chunk_reasons = unscorable(chunk)
-            self._score(chunk, chunk_reasons, rows, progress or (lambda _: None))
-        layout.finish()
-        for metric, reasons in zip(metrics, self.reasons, strict=True):
-            _warn_of_failures(metric, reasons, len(self.ids))
-        self.dialogues: dict[Key, str] = {}
-        for id, system, dialogue in zip(self.ids, self.system_of, finder.names(), strict=True):
-            if dialogue:
-                self.dialogues[id, system] = dialogue
-        self.notes: list[tuple[Note, ...]] = []
-        self.rows: list[Array] = []
-        for i, metric in enumerate(metrics):
-            notes = (*checks.of_data(), *checks.of_metric(i))
-            if by_system:
-                notes = (*checks.of_systems(i), *notes)
-            self.notes.append(notes)
-            self.rows.append(np.concatenate(rows[i] or [metric.stats([])]))
-        self._sort()
+            self._finder.add(chunk)
+            self._layout.add(chunk)
+            self._checks.add(chunk)
+            order = list(range(len(chunk)))
+            if is_slow:
+                # samples with the same context, and usually the same references, stay together: networks read each
+                # text once
+                order.sort(key=lambda place: [turn.text for turn in chunk[place].context])
+            for places in batched(order, NETWORK_CHUNK if is_slow else CHUNK):
+                self._dealt += [start + place for place in places]
+                yield [chunk[place] for place in places]
 
-    def _score(
-        self, chunk: list[Sample], reasons: Sequence[str], rows: list[list[Array]], progress: Callable[[int], None]
-    ) -> None:
-        """Add the rows of a chunk. Networks score parts of it, so that progress shows within minutes, not hours."""
-        networks: dict[int, list[Array]] = {}
-        for i, metric in enumerate(self.metrics):
-            if runs_network(metric):
-                networks[i] = []
-            else:
-                rows[i].append(_score_chunk(metric, chunk, reasons, self.reasons[i]))
-        if not networks:
-            progress(len(chunk))
-            return
-        # samples with the same context, and usually the same references, stay together: networks read each text once
-        order = sorted(range(len(chunk)), key=lambda place: [turn.text for turn in chunk[place].context])
-        for places in batched(order, NETWORK_CHUNK):
-            part = [chunk[place] for place in places]
-            part_reasons = [reasons[place] for place in places]
-            for i, parts in networks.items():
-                parts.append(_score_chunk(self.metrics[i], part, part_reasons, self.reasons[i]))
-            progress(len(places))
-        for i, parts in networks.items():
-            rows[i].append(np.concatenate(parts)[np.argsort(order)])
+    def _join(
+        self, metric: Metric, known: Iterator[tuple[Metric, Array, Reasons]], filtered: Reasons
+    ) -> tuple[Metric, Array, Reasons]:
+        """Return a metric fitted to the scores of its parts, its rows, and why samples are unscored."""
+        places = {key: i for i, key in enumerate(zip(self.ids, self.system_of, strict=True))}
+        metric = change_scored(metric, lambda _: with_rows(*next(known), places))
+        if isinstance(metric, FittedMetric):
+            metric = metric.fit(self._to_fit)
+        samples = self.samples or []
+        return metric, *compute_rows(metric, samples, [filtered.get(i, "") for i in range(len(samples))])
 
     def _sort(self) -> None:
         order = sorted(range(len(self.ids)), key=lambda i: (self.ids[i], self.system_of[i]))
@@ -273,32 +288,6 @@ class _Scoring:
             if self.dialogues:
                 facts["dialogues"] = len(set(self.dialogues.values()))
         return signature(metric, **facts)
-
-
-def _score_chunk(
-    metric: Metric, chunk: Sequence[Sample], chunk_reasons: Sequence[str], reasons: dict[Key, str]
-) -> Array:
-    """Return one row per sample, NaN for unscored ones, and add the reasons for these to `reasons`."""
-    scorable = []
-    for i, sample in enumerate(chunk):
-        if why := metric.unscorable(sample) or chunk_reasons[i]:
-            reasons[sample.key] = why
-        else:
-            scorable.append(i)
-    samples = [chunk[i] for i in scorable]
-    stats = metric.stats(samples)
-    failed = np.asarray(np.isnan(stats).any(axis=1))
-    if failed.any():
-        for i, why in enumerate(metric.failures(samples)):
-            if why:
-                reasons[samples[i].key] = why
-                failed[i] = False
-    if failed.any():
-        first = samples[int(failed.argmax())]
-        raise InputError(f"{name_of(metric)} left {format_key(first.key)} unscored without a reason")
-    rows = np.full((len(chunk), stats.shape[1]), np.nan)
-    rows[scorable] = stats
-    return rows
 
 
 def _warn_of_failures(metric: Metric, reasons: Mapping[Key, str], n: int) -> None:

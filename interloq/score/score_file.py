@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,18 @@ from interloq.metrics.metric_names import about_sets
 from interloq.play.samples import samples as utterances
 from interloq.play.samples import select_carried_facts, whole_dialogues
 from interloq.records import Dialogue, Note, Result, Sample, Score
+from interloq.registry import name_of, parts_of
 from interloq.score.default_metrics import default_metrics, next_steps
 from interloq.score.evaluate import evaluate_by_unit, score_samples
 from interloq.score.parse_metrics import Chosen, allow_any_language, choose, spec_files
 from interloq.score.score_options import SCORE_DEFAULTS, ScoreOptions
+from interloq.score.score_task import Filter, identify_metrics
 from interloq.score.selection import SampleFilter
-from interloq.score.stages import extend_samples, find_pipelines, rate_samples, with_rated
+from interloq.score.stages import find_pipelines
 from interloq.servers.spending import NO_LIMITS, SpendingLimits
+from interloq.shards.run import open_shards
+from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
+from interloq.shards.task import ShareComputed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,7 @@ def score_file(
     output: str | Path | None = None,
     options: ScoreOptions = SCORE_DEFAULTS,
     *,
+    shards: ShardOptions = ONE_PROCESS,
     limits: SpendingLimits = NO_LIMITS,
     announce: Callable[[str], None] | None = None,
     reading: ReadOptions = READ_DEFAULTS,
@@ -87,7 +94,7 @@ def score_file(
     In a file of dialogues, each utterance of a system is a sample, as with `interloq play samples`; metrics of whole
     dialogues score each dialogue. One score per sample and metric is written to `output`, if given. `-` is standard
     input or output. `limits` apply to the requests of LLM judges to servers; `announce` gets an estimate before they
-    are sent.
+    are sent. `shards` says which processes compute what; with a share of them, `ShareComputed` is raised in the end.
     """
     refuse_overwriting([path for path in (output, limits.call_log) if path], [samples, *spec_files(metrics)])
 
@@ -100,33 +107,70 @@ def score_file(
     built = [choice.metric for choice in chosen]
     weak = _load_reliability(options, built)
     units = _units(replies, dialogues, built, options.without)
+    facts = {}
+    if shards.is_used:
+        _check_shards(built, shards, limits)
+        facts = {"verb": "score", "metrics": identify_metrics(built), "columns": _join_facts(reading.columns or {})}
+        facts["samples"] = _join_facts({**selection.facts(), **weak.facts})
 
-    with progress("scoring", None) as step, limits.apply(announce) as spent:
-        extended = extend_samples(built, units[False])
-        rated = rate_samples(extended)
+    with (
+        progress("scoring", None) as step,
+        limits.apply(announce) as spent,
+        open_shards(shards, facts, source=samples, output=output) as run,
+    ):
+        jobs = {metric.of == "dialogue" for metric in built}
 
         def score(some: Sequence[Metric], whole: bool) -> list[dict[str, Result]]:
-            return score_samples(
-                some,
-                units[whole],
-                n_bootstrap=options.n_bootstrap,
-                seed=options.seed,
-                by_system=True,
-                progress=step,
-                unscorable=weak.reasons,
-            )
+            jobs.remove(whole)
+            try:
+                return score_samples(
+                    some,
+                    units[whole],
+                    n_bootstrap=options.n_bootstrap,
+                    seed=options.seed,
+                    by_system=True,
+                    progress=step,
+                    unscorable=weak.reasons,
+                    shards=run,
+                    job="dialogues" if whole else "replies",
+                )
+            except ShareComputed:
+                if jobs:
+                    return []  # the share of the other job comes next
+                raise
 
-        evaluated = evaluate_by_unit(with_rated(built, rated), score)
-
-    results = _sign_results(chosen, evaluated, {**selection.facts(), **weak.facts})
-    notes = [*weak.notes, *selection.notes()]
-    notes += dict.fromkeys(chain.from_iterable(by_system[""].notes for by_system in results))
-    if cost := spent.summary():
-        notes.append(Note("cost", cost, 0, 0))
-    scored = Scored(results, notes, repeated, failed=spent.failed, **advice)
-    if output:
-        write(output, scored.scores(), kind="scores", **scored.facts(), **_origin(samples))
+        evaluated = evaluate_by_unit(built, score)
+        results = _sign_results(chosen, evaluated, {**selection.facts(), **weak.facts})
+        notes = [*weak.notes, *selection.notes()]
+        notes += dict.fromkeys(chain.from_iterable(by_system[""].notes for by_system in results))
+        if cost := spent.summary():
+            notes.append(Note("cost", cost, 0, 0))
+        scored = Scored(results, notes, repeated, failed=spent.failed, **advice)
+        if output:
+            write(output, scored.scores(), kind="scores", **scored.facts(), **_origin(samples))
     return scored
+
+
+def _check_shards(metrics: Sequence[Metric], shards: ShardOptions, limits: SpendingLimits) -> None:
+    """Refuse to cut what one process has to do."""
+    for pipeline in find_pipelines(metrics):
+        if pipeline.needs_all:
+            hint = "run interloq extend and interloq rate, then score the rated samples"
+            raise InputError(f"{name_of(pipeline)} needs all rated samples at once and cannot be sharded", hint=hint)
+    asks = any(map(_asks_server, metrics))
+    if asks and shards.workers:
+        hint = "run it without --workers; concurrency=N is the number of requests at a time"
+        raise InputError("one process sends all requests of an LLM judge to its server", hint=hint)
+    if asks and shards.shard and limits != NO_LIMITS:
+        raise InputError("limits of requests do not hold over several processes", hint="run it without --shard")
+
+
+def _asks_server(component: Any) -> bool:
+    return bool(name_of(component) == "llm_judge" and component.endpoint) or any(map(_asks_server, parts_of(component)))
+
+
+def _join_facts(facts: Mapping[str, object]) -> str:
+    return ",".join(f"{name}={value}" for name, value in facts.items())
 
 
 def _read_records(path: str | Path, reading: ReadOptions) -> tuple[Iterable[Sample], list[Dialogue]]:
@@ -184,9 +228,28 @@ def _choose_default(
 class _WeakReferences:
     """Why samples with weak references are left unscored, with parts of the signature and notes."""
 
-    reasons: Callable[[Sequence[Sample]], list[str]] | None = None
+    reasons: Filter | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[Note] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _WeakFilter:
+    """Finds weak references, also in another process."""
+
+    folder: str | Path
+    minimum: float
+
+    def __call__(self, samples: Sequence[Sample]) -> list[str]:
+        return _load_reasons(self.folder, self.minimum)(samples)
+
+
+@lru_cache(maxsize=1)
+def _load_reasons(folder: str | Path, minimum: float) -> Callable[[Sequence[Sample]], list[str]]:
+    from interloq.reliability.ready_fit import load_trained
+    from interloq.reliability.weak_references import weak_references
+
+    return weak_references(load_trained(folder), minimum)
 
 
 def _load_reliability(options: ScoreOptions, metrics: Sequence[Metric]) -> _WeakReferences:
@@ -194,8 +257,9 @@ def _load_reliability(options: ScoreOptions, metrics: Sequence[Metric]) -> _Weak
     if folder is None or minimum is None:
         return _WeakReferences()
     from interloq.reliability.ready_fit import load_trained
-    from interloq.reliability.weak_references import weak_references
+    from interloq.reliability.reliability_options import check_minimum
 
+    check_minimum(minimum)
     model = load_trained(folder)
     for metric in metrics:
         model.check_metric(metric)
@@ -203,7 +267,7 @@ def _load_reliability(options: ScoreOptions, metrics: Sequence[Metric]) -> _Weak
     notes = []
     if warning := model.warning():
         notes.append(Note("reliability", f"reliability: {warning}", 0, 0))
-    return _WeakReferences(weak_references(model, minimum), facts, notes)
+    return _WeakReferences(_WeakFilter(folder, minimum), facts, notes)
 
 
 def _origin(path: str | Path) -> dict[str, Any]:

@@ -8,12 +8,12 @@ pipeline has its own index and rater, so the samples after a stage are kept by p
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
 from typing import Any
 
 from interloq.metrics.combined.rated_references import RatedReferences, StagedSamples
 from interloq.records import Sample
 from interloq.registry import parts_of
+from interloq.score.split_metrics import change_parts
 
 Staged = Mapping[RatedReferences, StagedSamples]
 
@@ -30,8 +30,11 @@ def find_pipelines(metrics: Sequence[Any]) -> list[RatedReferences]:
 
 
 def extend_samples(metrics: Sequence[Any], samples: Iterable[Sample]) -> Staged:
-    """Return the samples with references from the index of each pipeline; without a pipeline, they are not read."""
-    pipelines = find_pipelines(metrics)
+    """Return the samples with references from the index of each pipeline that has none yet.
+
+    Without such a pipeline, the samples are not read.
+    """
+    pipelines = [pipeline for pipeline in find_pipelines(metrics) if not pipeline.is_staged]
     listed = list(samples) if pipelines else []
     return {pipeline: pipeline.extend(listed) for pipeline in pipelines}
 
@@ -48,16 +51,7 @@ def with_rated(metrics: Sequence[Any], rated: Staged) -> list[Any]:
 
 def _with_rated(metric: Any, rated: Staged) -> Any:
     if isinstance(metric, RatedReferences):
-        return metric.with_rated(rated[metric])
+        return metric if metric.is_staged else metric.with_rated(rated[metric])
     if not find_pipelines([metric]):
         return metric
-    parts = {}
-    for item in fields(metric):
-        value = getattr(metric, item.name)
-        if item.metadata.get("kind") != "metric":
-            continue
-        if isinstance(value, tuple):
-            parts[item.name] = tuple(_with_rated(part, rated) for part in value)
-        else:
-            parts[item.name] = _with_rated(value, rated)
-    return replace(metric, **parts)
+    return change_parts(metric, lambda part: _with_rated(part, rated))

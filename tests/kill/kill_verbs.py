@@ -74,6 +74,10 @@ def indexed(folder: Path) -> None:
     samples(folder)
 
 
+def many_samples(folder: Path) -> None:
+    samples(folder, 9000)
+
+
 def judged(folder: Path) -> None:
     samples(folder)
     people = [
@@ -222,6 +226,11 @@ VERBS = (
          "rate samples.jsonl --rater \"human(ratings='ratings.jsonl',low=1,high=5)\" -o rated.jsonl --batch 4 --quiet",
          judged, quick=True),
     Verb("score", "score samples.jsonl -m chrf -m 'bleu(order=2)' -o scores.jsonl.zst --quiet", samples, quick=True),
+    Verb("score (workers)", "score samples.jsonl -m length -o scores.jsonl --workers 2 --quiet", many_samples),
+    Verb("score (parts)", "score samples.jsonl -m length -o scores.jsonl --parts parts --quiet", many_samples,
+         quick=True),
+    Verb("data join", "data join parts -o joined.jsonl --quiet", many_samples,
+         ("score samples.jsonl -m length -o scores.jsonl --shard 1/1 --parts parts --quiet",)),
     Verb("report", "report scores.jsonl --samples samples.jsonl -o report.html --quiet", samples, (SCORES,)),
     Verb("serve restore (rows)", "serve restore rows.jsonl new.db", samples, (*STUDY, BACKUP + "rows.jsonl"),
          quick=True, once=True),

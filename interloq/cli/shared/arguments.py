@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError
 from interloq.options import Flag, flags_of
+from interloq.shards.shard_options import ShardOptions
 from interloq.spec_text import straighten_quotes
 from interloq.terminal.console import print_stderr
 from interloq.trust import Trust
@@ -145,6 +146,12 @@ def make_options(options: type[Options], args: argparse.Namespace, **values: Any
             value = getattr(args, flag.name)
             values[flag.name] = tuple(value) if isinstance(value, list) else value
     return options(**values)
+
+
+def shard_options(args: argparse.Namespace) -> ShardOptions:
+    """Return which processes compute the verb's shards, with its command for `interloq data join`."""
+    only_join = getattr(args, "only_join", False)
+    return make_options(ShardOptions, args, command=getattr(args, "command_line", ()), only_join=only_join)
 
 
 def apply_arguments(settings: Options, args: argparse.Namespace) -> Options:

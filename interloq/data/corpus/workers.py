@@ -29,7 +29,7 @@ def work(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers
             yield function(*task)
         return
     context = multiprocessing.get_context("spawn")  # a fork would copy locks held by other threads
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=begin_worker)
     running: set[Future[Any]] = set()
     try:
         for task in tasks:
@@ -47,7 +47,7 @@ def work(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _begin() -> None:
+def begin_worker() -> None:
     """Set up a worker: it ignores Ctrl-C, which the parent handles, and ends when the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

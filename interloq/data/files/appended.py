@@ -119,15 +119,19 @@ def _read_run(line: bytes, kind: str, path: Path) -> dict[str, Any]:
     raise InputError(f"not a record of {kind}", hint="name another file", where=str(path))
 
 
-def check_run(earlier: Mapping[str, Any], run: Mapping[str, Any], path: Path) -> None:
+def check_run(
+    earlier: Mapping[str, Any],
+    run: Mapping[str, Any],
+    path: Path,
+    *,
+    what: str = "the file is from another run",
+    hint: str = "choose another output, or move that file away",
+) -> None:
     """Refuse a file of another run."""
     for name in sorted({*earlier, *run}):
         if earlier.get(name) != run.get(name):
-            raise InputError(
-                f"the file is from another run: {name} was {_shorten(earlier.get(name))}, is {_shorten(run.get(name))}",
-                hint="choose another output, or move that file away",
-                where=str(path),
-            )
+            difference = f"{name} was {_shorten(earlier.get(name))}, is {_shorten(run.get(name))}"
+            raise InputError(f"{what}: {difference}", hint=hint, where=str(path))
 
 
 def _shorten(value: Any) -> str:

@@ -31,6 +31,7 @@ class AmFm(CombinedMetric, name="am_fm"):
     """Mean of an adequacy metric and a fluency metric, each normalised over the sample set."""
 
     papers = ("zhang-etal-2021-deep",)
+    fits_scores = True
     needs = Needs(
         fields={
             "am": f"an adequacy metric, such as deep_am(model='{SENTENCE_ENCODER}')",

@@ -66,6 +66,16 @@ class RatedReferences(Metric):
         """The environment variable whose value it sends."""
         return key_variable(self.index)
 
+    @property
+    def needs_all(self) -> bool:
+        """Whether no sample can be scored before all are rated: ratings of other references are refused."""
+        return not self.rater.rates_all
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether it has rated samples."""
+        return self._rated is not None
+
     def metric(self) -> Metric:
         """Return the metric that scores rated samples."""
         raise NotImplementedError

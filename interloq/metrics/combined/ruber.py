@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -34,6 +34,8 @@ CHUNK = 4096  # samples that a part scores at a time: bounds memory, never chang
 
 class CombinedMetric(Metric):
     """Base of metrics made of other metrics: a sample that one of them cannot score is unscored."""
+
+    fits_scores: ClassVar[bool] = False  # whether `fit` needs the scores of its parts
 
     def parts(self) -> dict[str, Metric]:
         """Return the metrics that it is made of, by distinct names."""
@@ -59,6 +61,7 @@ class Ruber(CombinedMetric, name="ruber"):
     """Blend of a referenced and an unreferenced metric."""
 
     papers = ("tao-etal-2018-ruber",)
+    fits_scores = True
     needs = Needs(
         fields={
             "referenced": "a metric with references, such as delta_bleu",

@@ -47,6 +47,11 @@ class Vbertscore(RatedReferences, name="vbertscore"):
         if self.weights == "inside" and not self.weigh:
             raise SpecError("vbertscore: weights='inside' changes nothing if weights do not count; add weigh=True")
 
+    @property
+    def needs_all(self) -> bool:
+        """Whether no sample can be scored before all are rated, as for idf weights."""
+        return self.idf or super().needs_all
+
     def metric(self) -> BertScore:
         return BertScore(
             self.model, self.layer, idf=self.idf, rescale=self.rescale, part=self.part, weights=self.weights
