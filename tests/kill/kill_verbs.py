@@ -75,7 +75,7 @@ def indexed(folder: Path) -> None:
 
 
 def many_samples(folder: Path) -> None:
-    samples(folder, 9000)
+    samples(folder, 5000)  # two shards
 
 
 def judged(folder: Path) -> None:
