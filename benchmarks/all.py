@@ -39,7 +39,7 @@ MARK = re.compile(r"<!-- figures of (?P<name>\w+) -->\n(?:\n(?:\|.*\n)+(?:\n_.*_
 
 def main() -> int:
     """Run scripts one after the other; return 1 if one failed."""
-    names = sorted(path.stem for path in HERE.glob("[!_]*.py") if "add_json_option(" in path.read_text())
+    names = sorted(path.stem for path in HERE.glob("[!_]*.py") if is_benchmark(path))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[*names, []], help=", ".join(names))
     parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS", help=f"for each ({LIMIT:g})")
@@ -63,6 +63,11 @@ def main() -> int:
     for name, reason in failures.items():
         print(f"benchmarks/{name}.py failed: {reason}", file=sys.stderr)
     return 1 if failures else 0
+
+
+def is_benchmark(path: Path) -> bool:
+    """Return whether a script reports figures."""
+    return path != Path(__file__) and "add_json_option(" in path.read_text()
 
 
 def run_benchmark(script: Path, path: Path, limit: float) -> str:

@@ -66,13 +66,11 @@ def take(body: dict):
 uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="error")
 """
 SERVER = """
-import sys
-from interloq.web.access.visitors import Study
-from interloq.web.app import create_app
-from interloq.web.database import open_database
-import uvicorn
-app = create_app(Study(open_database(sys.argv[1]), "a key for a benchmark"))
-uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="error")
+import os, sys
+from interloq.web.serve import run
+from interloq.web.serve_options import ServeOptions, ServerAddress
+options = ServeOptions(secret=sys.argv[1] + ".key", workers=int(os.environ["WORKERS"]))
+run(sys.argv[1], ServerAddress(port=int(sys.argv[2])), options, say=lambda line: None)
 """
 
 
@@ -97,6 +95,7 @@ def started(code: str, place: Path, port: int) -> subprocess.Popen[bytes]:
     """A server in another process, ready for requests."""
     process = subprocess.Popen([sys.executable, "-c", code, str(place), str(port)])  # noqa: S603 - our own code
     wait_for(process, port)
+    httpx.get(f"http://127.0.0.1:{port}/", timeout=60)  # our server listens before it can answer
     return process
 
 
@@ -182,12 +181,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--workers", default="1", help="processes of our server (1)")
     parser.add_argument(
         "--potato", type=Path, metavar="PROGRAM", help="also put the load on Potato (potato-annotation)"
     )
     parser.add_argument("--label-studio", type=Path, metavar="PROGRAM", help="also put the load on Label Studio")
     add_json_option(parser)
     args = parser.parse_args()
+    os.environ["WORKERS"] = args.workers
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         database, links = made_study(base / "study.db", args.people)
@@ -211,9 +212,8 @@ def main() -> None:
                 (base / name).mkdir()
                 others[name], line = measure(program, base / name, args.people, args.seconds, ITEMS)
                 print(line)
-        report(
-            f"{args.people} annotators at once, {args.seconds:.0f} s", compare(load, others, args.seconds), args.json
-        )
+        facts = f"{args.people} annotators at once, {args.seconds:.0f} s, {args.workers} worker(s)"
+        report(facts, compare(load, others, args.seconds), args.json)
         print(f"interloq: {check(database, load)}; failures {dict(load.failures) or 'none'}")
         database.close()
         database, links = made_study(base / "killed.db", args.people)

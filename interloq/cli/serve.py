@@ -34,6 +34,7 @@ EXAMPLES = """\
   interloq serve add study.db --task chat --settings chat.json
   interloq serve invite study.db samples -n 5
   interloq serve run study.db
+  interloq serve run postgresql://me@db.example.org/study --workers 4
   interloq serve run study.db --host 0.0.0.0 --public-url https://rate.example.org --behind-proxy --secret study.key
   interloq serve invite study.db samples --parameter PROLIFIC_PID --public-url https://rate.example.org
   interloq serve invite study.db --admin

@@ -8,9 +8,11 @@ a route opens one transaction, `reading` or `writing`. docs/a-run.md follows a r
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from threading import Lock
 from typing import Any
 
 from anyio import CapacityLimiter
@@ -23,8 +25,10 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from interloq.errors import InputError
 from interloq.web.access.security import NEWCOMERS, Buckets, Protected
+from interloq.web.access.shared_limits import SharedLimits
 from interloq.web.access.visitors import Study
 from interloq.web.admin import admin_routes
+from interloq.web.admin.study_worker import StudyWorker
 from interloq.web.chat import chat_routes
 from interloq.web.chat.chat_bots import ChatBots, Replies
 from interloq.web.database import UnusableStudyError
@@ -45,8 +49,14 @@ def create_app(study: Study) -> Any:
     app.state.study, app.state.pages = study, Pages(study.root)
     app.state.bots, app.state.replies = ChatBots(study.trust), Replies()
     app.state.predictors, app.state.predicting = Predictors(), CapacityLimiter(references_routes.AT_ONCE)
-    app.state.newcomers = Buckets(NEWCOMERS / 3600, NEWCOMERS)  # by address, which is not stored
-    app.state.figures = {}  # of administrators' pages, by task
+    newcomers = Buckets(NEWCOMERS / 3600, NEWCOMERS)  # by address, which is not stored
+    app.state.may_come = lambda address, _: newcomers.take(address)
+    limits: dict[str, Any] = {}
+    if study.shared:
+        limits["make_limiter"] = partial(SharedLimits, study)
+        app.state.may_come = SharedLimits(study, "newcomer", NEWCOMERS / 3600, NEWCOMERS).take_in
+    app.state.figures, app.state.computing = {}, defaultdict(Lock)  # of administrators' pages, by task
+    app.state.worker = StudyWorker(study.database)
     app.state.totals = {}  # pages that one person can get, by task; a task's items never change
     app.mount("/static", StaticFiles(directory=work_routes.STATIC), name="static")
     app.get("/health")(health)
@@ -55,13 +65,15 @@ def create_app(study: Study) -> Any:
     for kind in (HTTPException, RequestValidationError, InputError, UnusableStudyError, Exception):
         app.exception_handler(kind)(answer_failure)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(study.hosts))
-    return Protected(app, root=study.root, busy_page=partial(app.state.pages.failure, "busy", ""))
+    busy_page = partial(app.state.pages.failure, "busy", "")
+    return Protected(app, root=study.root, busy_page=busy_page, **limits)
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     app.state.bots.close()
+    app.state.worker.close()
 
 
 def health() -> dict[str, str]:

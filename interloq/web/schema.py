@@ -209,3 +209,21 @@ event = Table(
     Column("data", JSON, nullable=False),
     Index(None, "person_id", "kind"),
 )
+
+quota = Table(  # of clients, if several processes serve the study
+    "quota",
+    METADATA,
+    Column("client", String(64), primary_key=True),  # a keyed hash of an address or a session
+    Column("free", Float, nullable=False),  # when the client may do everything again, and is forgotten
+    Index(None, "free"),
+)
+
+pending_reply = Table(
+    "pending_reply",
+    METADATA,
+    Column("assignment_id", _Number, ForeignKey("assignment.id", ondelete="CASCADE"), primary_key=True),
+    Column("place", Integer, nullable=False),
+    Column("process", String(120), nullable=False),  # that asks the bot
+    Column("since", Float, nullable=False),
+)
+PASSING = (quota, pending_reply)  # of servers that run; not part of backups

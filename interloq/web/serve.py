@@ -12,15 +12,19 @@ import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 from sqlalchemy import select
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
+from interloq.data.corpus.workers import begin_worker
 from interloq.data.embedded import embedded_path
 from interloq.data.pseudonyms import read_key
-from interloq.errors import InputError
+from interloq.errors import InputError, InterloqError
 from interloq.web.access.people import invitation_path, invite, invite_to_task
 from interloq.web.access.visitors import Study
 from interloq.web.app import create_app
@@ -43,6 +47,7 @@ from interloq.web.studies.task_file import add_to_study, read_settings
 from interloq.web.studies.tasks import all_tasks, find_task
 
 SHUTDOWN = 10  # seconds for requests in flight
+HEALTH = 60  # seconds after which a process that does not answer is replaced
 _TOKEN = re.compile(r"(/join/|\?)[^\s\"]+")
 CONSENT = "This is a demonstration: what you enter is deleted when the server ends."
 TASKS: dict[str, dict[str, Any]] = {
@@ -113,18 +118,43 @@ def run(
         for line in (*first_lines(database, str(place), link), *_warnings(address)):
             say(line)
         say(f"serving at {address.url()} (Ctrl-C ends it)")
-        study = Study(
-            database, read_key(options.secret), address.hosts, secure=address.secure, public=address.public,
-            trust=trust, trust_administrators=options.trust_administrators, limit=limit,
+        make_study = partial(
+            Study, key=read_key(options.secret), hosts=address.hosts, secure=address.secure, public=address.public,
+            trust=trust, trust_administrators=options.trust_administrators, limit=limit, shared=options.workers > 1,
         )  # fmt: skip
         if options.open_page:
             webbrowser.open(link or address.url())
-        server = uvicorn.Server(_config(study, address, access_log=options.access_log))
-        server.run(sockets=[listening])
+        if options.workers > 1:
+            database.close()  # each process opens it
+            _serve_by_workers(partial(open_app, place, make_study), listening, address, options)
+            say("stopped")
+            return
+        config = _config(create_app(make_study(database)), address, access_log=options.access_log)
+        uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:  # raised again after requests in flight have ended
         say("stopped")
     finally:
         database.close()
+
+
+def _serve_by_workers(
+    app: Callable[[], Any], listening: socket.socket, address: ServerAddress, options: ServeOptions
+) -> None:
+    """Serve by several processes until interrupted; one that ends is replaced."""
+    config = _config(app, address, access_log=options.access_log)
+    config.workers, config.factory = options.workers, True
+    config.timeout_worker_healthcheck = HEALTH
+    supervisor = Multiprocess(config, sockets=[listening])
+    supervisor.run()
+    if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
+        raise InterloqError("a process of the server could not start; see the messages above")
+
+
+def open_app(place: str | Path, make_study: Callable[[Database], Study]) -> Any:
+    """Return the app of a process of the server; the process ends with the one that started it."""
+    begin_worker()
+    _hide_tokens_in_log()
+    return create_app(make_study(open_database(place, create=False)))
 
 
 def first_lines(database: Database, place: str, link: str) -> Iterator[str]:
@@ -165,9 +195,9 @@ def _listen(address: ServerAddress) -> socket.socket:
         raise InputError(what, hint="choose another --port or --host") from error
 
 
-def _config(study: Study, address: ServerAddress, *, access_log: bool) -> uvicorn.Config:
+def _config(app: Any, address: ServerAddress, *, access_log: bool) -> uvicorn.Config:
     config = uvicorn.Config(
-        create_app(study),
+        app,
         log_level="info" if access_log else "warning",
         access_log=access_log,
         server_header=False,
@@ -178,12 +208,17 @@ def _config(study: Study, address: ServerAddress, *, access_log: bool) -> uvicor
         proxy_headers=bool(address.proxy),
         forwarded_allow_ips=address.proxy or None,
     )
-    log = logging.getLogger("uvicorn.access")  # configured by now
+    _hide_tokens_in_log()
+    return config
+
+
+def _hide_tokens_in_log() -> None:
+    """Change the log of requests, which uvicorn has configured by now."""
+    log = logging.getLogger("uvicorn.access")
     log.addFilter(hide_tokens)
     for handler in log.handlers:
         if isinstance(handler, logging.StreamHandler):
             handler.setStream(sys.stderr)
-    return config
 
 
 def first_admin_link(database: Database, address: ServerAddress) -> str:

@@ -98,6 +98,7 @@ class ServeOptions(Options):
     new: bool = option(False, "make an empty study if there is none; add tasks in the browser")
     max_calls: int | None = option(None, "most replies that all chats together ask bots for", least=0)
     max_cost: float | None = option(None, "most that these may cost, by the costs in the chats' settings", least=0)
+    workers: int = option(1, "processes that answer requests (default 1)", metavar="N", least=1)
     open_page: bool = option(False, "open the page in a browser", flag="--open")
     access_log: bool = option(False, "log requests, without secrets, on standard error")
 

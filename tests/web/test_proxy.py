@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from interloq.web.access.visitors import Study
+from interloq.web.app import create_app
 from interloq.web.serve import _config
 from interloq.web.serve_options import PROXIES, ServerAddress
 from tests.web.conftest import KEY, People, Served, likert_task, replies
@@ -51,7 +52,7 @@ def run_proxy(upstream: str, *, strip: str, host: str) -> Iterator[str]:
 def restart(served: Served, study: Study, address: ServerAddress) -> list[str]:
     """Serve a study as `interloq serve run` does; return a list to which the addresses of clients are added."""
     clients: list[str] = []
-    config = _config(study, address, access_log=False)
+    config = _config(create_app(study), address, access_log=False)
     app: Any = config.app
 
     async def watch(scope: Any, receive: Any, send: Any) -> None:

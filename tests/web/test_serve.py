@@ -11,7 +11,8 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ import uvicorn
 from sqlalchemy import func, select
 
 from interloq.errors import InputError
+from interloq.web.access import people
 from interloq.web.access.visitors import Study
+from interloq.web.app import create_app
 from interloq.web.database import Database, open_database
-from interloq.web.schema import item
+from interloq.web.schema import item, quota
 from interloq.web.serve import (
     CONSENT,
     _config,
@@ -79,7 +82,7 @@ class ClosingBot:
 
 
 def test_bots_are_closed_when_the_server_ends(sqlite_study: Database) -> None:
-    bot, config = ClosingBot(), _config(Study(sqlite_study, KEY), ServerAddress(port=0), access_log=False)
+    bot, config = ClosingBot(), _config(create_app(Study(sqlite_study, KEY)), ServerAddress(port=0), access_log=False)
     bots: Any = config.app.app.state.bots  # type: ignore[union-attr]
     bots._known["closing"] = bot, nullcontext()
     server = uvicorn.Server(config)
@@ -156,6 +159,74 @@ def test_the_links_open_and_nothing_is_left(tmp_path: Path) -> None:
         assert process.communicate(timeout=30)[0] == "stopped\n"
     assert process.returncode == 0
     assert list(tmp_path.iterdir()) == []
+
+
+@contextmanager
+def serve_by_processes(place: Path | str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Serve a study by two processes; yield the process that started them, and the address."""
+    command = [sys.executable, "-m", "interloq.cli", "serve", "run", str(place)]
+    command += ["--workers", "2", "--port", "0", "--secret", str(folder / "key")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = ""
+        while not line.startswith("serving at"):
+            line = process.stdout.readline()
+            assert line, "the server did not start"
+        yield process, line.split()[2]
+
+
+def find_servers(process: subprocess.Popen[str]) -> set[int]:
+    """Return the processes that answer requests."""
+    numbers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    commands = {int(number): Path(f"/proc/{number}/cmdline").read_bytes() for number in numbers}
+    return {number for number, command in commands.items() if b"spawn_main" in command}
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    """Wait for processes."""
+    until = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def is_running(process: int) -> bool:
+    """Return whether a process has not ended; one that nobody has waited for has."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux")
+def test_processes_share_sessions_and_a_killed_one_is_replaced(study: Database, tmp_path: Path) -> None:
+    stored = store_task(study, likert_task(per_item=1), replies(30))
+    with study.writing() as connection:
+        token = people.invite(connection, stored.id)
+    with serve_by_processes(study.place, tmp_path) as (process, url):
+        cookies = httpx.get(f"{url}/join/{token}", timeout=60).cookies
+        servers = find_servers(process)
+        assert len(servers) == 2
+        for _ in range(10):  # each on a connection of its own
+            assert httpx.get(f"{url}/", cookies=cookies, timeout=30).status_code == 200
+        killed = min(servers)
+        os.kill(killed, signal.SIGKILL)
+        wait_until(lambda: len(find_servers(process) - {killed}) == 2)
+        assert [httpx.get(f"{url}/", cookies=cookies, timeout=60).status_code for _ in range(6)] == [200] * 6
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[0] == "stopped\n"
+    assert process.returncode == 0
+    with study.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(quota)).scalar_one() > 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux")
+def test_processes_end_with_the_one_that_started_them(sqlite_study: Database, tmp_path: Path) -> None:
+    with serve_by_processes(sqlite_study.place, tmp_path) as (process, url):
+        assert httpx.get(f"{url}/health", timeout=60).status_code == 200
+        servers = find_servers(process)
+        process.kill()
+    wait_until(lambda: not any(map(is_running, servers)))
 
 
 def test_the_study_has_a_task_of_each_kind_with_a_check_and_consent(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -50,11 +51,22 @@ HEADERS = {
 }
 
 
+class Limiter(Protocol):
+    """How much each client may do."""
+
+    def take(self, client: str, cost: float = 1.0) -> bool:
+        """Return whether the client may do something of this cost now; may wait for a database."""
+
+    def take_at_once(self, client: str, cost: float = 1.0) -> bool | None:
+        """Return the same without waiting, or None if that is not possible."""
+
+
 class Protected:
     """An app whose responses carry the headers, and whose requests are limited in size and rate.
 
     `root` is the path of the pages behind a reverse proxy, which may pass it on or remove it. `busy_page` makes the
-    page for people who send too many requests, in a language of their browser.
+    page for people who send too many requests, in a language of their browser. `make_limiter` gets a name, a rate and a
+    burst.
     """
 
     def __init__(
@@ -65,9 +77,11 @@ class Protected:
         rate: float = RATE,
         burst: float = BURST,
         busy_page: Callable[[str], str] | None = None,
+        make_limiter: Callable[[str, float, float], Limiter] = lambda _, rate, burst: Buckets(rate, burst),
     ) -> None:
         self.app, self.root, self.busy_page = app, root, busy_page
-        self.sessions, self.addresses = Buckets(rate, burst), Buckets(rate * SHARED, burst * SHARED)
+        self.sessions = make_limiter("session", rate, burst)
+        self.addresses = make_limiter("address", rate * SHARED, burst * SHARED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -79,7 +93,7 @@ class Protected:
             scope = {**scope, "path": path}
         headers = Headers(scope=scope)
         guarded = _add_headers(send, path)
-        if not path.startswith("/static/") and not self._may(scope, headers):
+        if not path.startswith("/static/") and not await self._may(scope, headers):
             await self._too_many(headers)(scope, receive, guarded)
             return
         limit = LARGEST_UPLOAD if path == UPLOADS else LARGEST_BODY
@@ -94,13 +108,20 @@ class Protected:
             return JSONResponse({"error": "too_many_requests"}, 429)
         return HTMLResponse(self.busy_page(headers.get("accept-language", "")), 429)
 
-    def _may(self, scope: Scope, headers: Headers) -> bool:
+    async def _may(self, scope: Scope, headers: Headers) -> bool:
         cost = JOIN_COST if str(scope["path"]).startswith(JOINING) else 1.0
         address = network_of(scope)
         cookies = cookie_parser(headers.get("cookie", ""))
         name = ADMIN_COOKIE if str(scope["path"]).startswith(ADMIN) else COOKIE
         session = (cookies.get(f"{HOST}{name}") or cookies.get(name, ""))[:64]
-        return self.addresses.take(address, cost) and (not session or self.sessions.take(session, cost))
+        if not await _take(self.addresses, address, cost):
+            return False
+        return not session or await _take(self.sessions, session, cost)
+
+
+async def _take(limiter: Limiter, client: str, cost: float) -> bool:
+    taken = limiter.take_at_once(client, cost)
+    return await run_in_threadpool(limiter.take, client, cost) if taken is None else taken
 
 
 class Buckets:
@@ -124,6 +145,8 @@ class Buckets:
             if len(self._level) > CLIENTS:
                 self._level.popitem(last=False)
         return allowed
+
+    take_at_once = take
 
 
 def network_of(scope: Scope) -> str:

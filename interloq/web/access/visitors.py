@@ -37,6 +37,7 @@ class Study:
     trust_administrators: bool = False  # they may add chats with bots that need trust
     trust: Trust = None  # called with what bots do besides talking; None: such bots are not used
     limit: Limit = NO_LIMIT  # of calls of bots and their cost, over all tasks
+    shared: bool = False  # whether other processes serve the study too
 
     @property
     def root(self) -> str:

@@ -27,10 +27,13 @@ from interloq.web.access.people import Right, Visitor
 from interloq.web.access.visitors import Admin, Number, Study, StudyDatabase, admin
 from interloq.web.admin import collected
 from interloq.web.admin.kind_figures import outcomes
+from interloq.web.admin.study_worker import StudyWorker
 from interloq.web.admin.task_figures import Collected, figures
 from interloq.web.chat.chat_budget import check_costs, cost_of, set_task_limit, study_budget, task_budget
 from interloq.web.chat.chat_export import send_to_outsiders
+from interloq.web.chat.chat_task import Limit
 from interloq.web.chat.conversations import all_chats
+from interloq.web.database import Database
 from interloq.web.messages import choose_language, render
 from interloq.web.pages import Pages
 from interloq.web.schema import assignment, invitation, item, person, task
@@ -114,7 +117,7 @@ def task_page(request: Request, database: StudyDatabase, visitor: Admin, number:
 def task_figures(request: Request, database: StudyDatabase, visitor: Admin, number: Number, seen: str = "") -> Response:
     """Return the figures, or nothing (204) if the page has them already."""
     with database.reading() as connection:
-        if _state(request.app.state.study, connection, _get_task(connection, number)) == seen:
+        if _state(connection, _get_task(connection, number), request.app.state.study.limit) == seen:
             return Response(status_code=204)
     return JSONResponse(_show_figures(request, visitor, number))
 
@@ -294,11 +297,20 @@ def _get_figures(request: Request, number: int) -> dict[str, Any]:
     """Return the figures of a task; computed once for all administrators who look at the same state."""
     known: dict[int, dict[str, Any]] = request.app.state.figures
     study: Study = request.app.state.study
-    with study.database.reading() as connection:
+    worker: StudyWorker = request.app.state.worker
+    with request.app.state.computing[number]:
+        with study.database.reading() as connection:
+            state = _state(connection, _get_task(connection, number), study.limit)
+        if number not in known or known[number]["state"] != state:
+            known[number] = worker.compute(compute_figures, number, study.key, study.limit)
+        return known[number]
+
+
+def compute_figures(database: Database, number: int, key: str, limit: Limit) -> dict[str, Any]:
+    """Return the figures of a task, with pseudonyms of its people by this key, and the state that they show."""
+    with database.reading() as connection:
         stored = _get_task(connection, number)
-        state = _state(study, connection, stored)
-        if number in known and known[number]["state"] == state:
-            return known[number]
+        state = _state(connection, stored, limit)
         task_data = Collected(
             stored,
             collected.pages(connection, number),
@@ -312,18 +324,16 @@ def _get_figures(request: Request, number: int) -> dict[str, Any]:
                 task_data,
                 chats=all_chats(connection, stored.settings, number),
                 budget=task_budget(connection, stored),
-                study_budget=study_budget(connection, study.limit),
+                study_budget=study_budget(connection, limit),
             )
-    shown = figures(task_data, _pseudonyms(request))
-    known[number] = {"task": number, "state": state, "closed": stored.closed, **shown}
-    return known[number]
+    return {"task": number, "state": state, "closed": stored.closed, **figures(task_data, Pseudonyms(key))}
 
 
-def _state(study: Study, connection: Connection, stored: Stored) -> str:
+def _state(connection: Connection, stored: Stored, limit: Limit) -> str:
     """Return a text that changes when the figures do; calls of bots count in steps, because there are many."""
     state = f"{collected.state(connection, stored.id)}-{'closed' if stored.closed else 'open'}"
     if stored.settings.kind == "chat":
-        study_allows = study_budget(connection, study.limit).allows(cost_of(stored.settings))
+        study_allows = study_budget(connection, limit).allows(cost_of(stored.settings))
         state += f"-{task_budget(connection, stored).state}-{study_allows}"
     return state
 

@@ -56,11 +56,18 @@ class Enough:
     pages: float = 1.0  # of one item, by all annotators; a mean
 
 
-def stop_when_settled(database: Database, number: int, assignment_id: int) -> bool:
-    """Look at the ranking after a page that completed an item; return whether this closed the task."""
+def is_item_complete(database: Database, number: int, assignment_id: int) -> bool:
+    """Return whether a page completed an item, so that the ranking of an open task may be settled now."""
     with database.reading() as connection:
         stored = get_task(connection, number)
-        if stored.closed or not (stored.settings.questions and _is_complete(connection, stored, assignment_id)):
+        return bool(stored.settings.questions) and not stored.closed and _is_complete(connection, stored, assignment_id)
+
+
+def close_if_settled(database: Database, number: int) -> bool:
+    """Look at the ranking; return whether this closed the task."""
+    with database.reading() as connection:
+        stored = get_task(connection, number)
+        if stored.closed:
             return False
         pages, clusters = collected.pages(connection, number), collected.clusters(connection, number)
     look_at = look_at_metrics if stored.settings.settled_by == "metrics" else look_at_systems

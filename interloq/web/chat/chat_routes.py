@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import Any
 
@@ -15,9 +16,11 @@ from interloq.web.access.visitors import Annotator, OwnAssignment, Place, StudyD
 from interloq.web.chat import conversations as chat
 from interloq.web.chat.chat_bots import ChatBots, Replies, Show
 from interloq.web.chat.chat_budget import spend
+from interloq.web.chat.pending_replies import claim_reply, release_reply
 from interloq.web.studies.tasks import Stored
 
 router = APIRouter(prefix="/api/chat")
+ELSEWHERE = 0.5  # seconds between two looks at a reply that another process of the server asks for
 UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx passes the parts on at once
 
 
@@ -57,16 +60,24 @@ def _ask_bot(state: Any, stored: Stored, person: int, wanted: Place, show: Show)
     """
     bots: ChatBots = state.bots
     own = (stored.settings, person, wanted.assignment)
-    with state.study.database.writing() as connection:
-        talk = chat.get_chat(connection, *own)
-        if wanted.place != len(talk.lines) or not talk.waits or talk.ended:
-            return talk.show()
-        if not spend(connection, stored, person, talk.bot, state.study.limit):
-            return {**talk.show(), "stopped": True}
+    while True:
+        with state.study.database.writing() as connection:
+            talk = chat.get_chat(connection, *own, lock=True)
+            if wanted.place != len(talk.lines) or not talk.waits or talk.ended:
+                return talk.show()
+            if claim_reply(connection, talk.assignment, wanted.place):
+                if not spend(connection, stored, person, talk.bot, state.study.limit):
+                    return {**talk.show(), "stopped": True}
+                break
+        time.sleep(ELSEWHERE)
     seed = seed_of(wanted.place, f"chat {talk.assignment}")
-    bot_reply = bots.reply(talk.bot, talk.spec, talk.turns(), seed, show)
-    with state.study.database.writing() as connection:
-        return chat.store_reply(connection, *own, wanted.place, bot_reply).show()
+    try:
+        bot_reply = bots.reply(talk.bot, talk.spec, talk.turns(), seed, show)
+        with state.study.database.writing() as connection:
+            return chat.store_reply(connection, *own, wanted.place, bot_reply).show()
+    finally:
+        with state.study.database.writing(wait_for_disk=False) as connection:
+            release_reply(connection, talk.assignment)
 
 
 @router.post("/end")

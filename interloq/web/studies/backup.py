@@ -37,7 +37,7 @@ from interloq.web.database import (
     reason_of,
 )
 from interloq.web.references.references_task import KIND as REFERENCES
-from interloq.web.schema import METADATA, answer, item
+from interloq.web.schema import METADATA, PASSING, answer, item
 from interloq.web.studies.questions import is_number
 from interloq.web.studies.tasks import all_tasks
 from interloq.web.work.answers import PLACES
@@ -143,6 +143,8 @@ def _dump(database: Database, path: str | Path) -> int:
     with database.reading() as connection, replacing(path, mode=PRIVATE) as file:
         file.write(_line({"kind": KIND, "schema": 1, "tables": head_revision()}))
         for table in METADATA.sorted_tables:
+            if table in PASSING:
+                continue
             for row in connection.execution_options(yield_per=BATCH).execute(select(table)).mappings():
                 file.write(_line({"table": table.name, "row": dict(row)}))
                 written += 1

@@ -23,7 +23,7 @@ from interloq.web.access import joining, people
 from interloq.web.access.people import Visitor
 from interloq.web.access.security import ADMIN_COOKIE, BROWSER_COOKIE, COOKIE, network_of
 from interloq.web.access.visitors import Annotator, Known, OwnAssignment, Study, StudyDatabase, at_work
-from interloq.web.admin.stop import stop_when_settled
+from interloq.web.admin.study_worker import StudyWorker
 from interloq.web.chat import conversations as chat
 from interloq.web.chat.chat_task import questions_after
 from interloq.web.messages import FOLDER
@@ -83,9 +83,9 @@ def join(request: Request, database: StudyDatabase, token: str) -> Response:
     browser = joining.Browser(
         request.cookies.get(study.cookie(BROWSER_COOKIE), ""), request.cookies.get(study.cookie(COOKIE), "")
     )
-    may_come = partial(request.app.state.newcomers.take, network_of(request.scope))
     with database.writing() as connection:
         parameters = dict(request.query_params)
+        may_come = partial(request.app.state.may_come, network_of(request.scope), connection)
         session = joining.join(connection, token, parameters, browser, may_come=may_come)
     if session is None:
         raise HTTPException(404, "invitation_not_valid")
@@ -165,7 +165,7 @@ def keep_draft(database: StudyDatabase, visitor: Annotator, draft: Draft) -> dic
 
 
 @router.post("/api/answers")
-def take_answers(database: StudyDatabase, visitor: Annotator, given: Submission) -> JSONResponse:
+def take_answers(request: Request, database: StudyDatabase, visitor: Annotator, given: Submission) -> JSONResponse:
     """Store the answers to an item; with problems, nothing is stored and each is named."""
     try:
         with database.writing() as connection:
@@ -185,5 +185,6 @@ def take_answers(database: StudyDatabase, visitor: Annotator, given: Submission)
         return JSONResponse({"error": "incomplete", "problems": list(map(asdict, error.problems))}, 422)
     stop = None
     if settings.stop_when_settled:
-        stop = BackgroundTask(stop_when_settled, database, visitor.task or 0, given.assignment)
+        worker: StudyWorker = request.app.state.worker
+        stop = BackgroundTask(worker.stop_when_settled, visitor.task or 0, given.assignment)
     return JSONResponse({"stored": True}, background=stop)

@@ -11,7 +11,8 @@ import pytest
 
 from interloq.records import Score
 from interloq.web.admin.collected import FinishedPage, Given
-from interloq.web.admin.stop import count_wanted_items, look_at_metrics, look_at_systems, stop_when_settled
+from interloq.web.admin.stop import count_wanted_items, look_at_metrics, look_at_systems
+from interloq.web.admin.study_worker import StudyWorker
 from interloq.web.database import Database
 from interloq.web.studies import items
 from interloq.web.studies.tasks import add_task, get_task
@@ -43,7 +44,7 @@ def test_a_clear_ranking_ends_the_collection(
     with study.writing() as connection:
         number = add_task(connection, settings, items.with_scores(items.rate_items(replies(14)), SCORES), {})
         stored = get_task(connection, number)
-    pages = 0
+    pages, worker = 0, StudyWorker(study)
     for person in cycle(add_annotators(study, stored, 2)):
         with study.writing() as connection:
             page = next_item(connection, get_task(connection, number), person)
@@ -51,7 +52,7 @@ def test_a_clear_ranking_ends_the_collection(
             break
         given = [{"unit": i, "aspect": "overall", "value": ratings[u]} for i, u in enumerate(page.order)]
         submit(study, stored, person, page.id, given)
-        stop_when_settled(study, number, page.id)
+        worker.stop_when_settled(number, page.id)
         pages += 1
     assert fewest <= pages <= most
 
