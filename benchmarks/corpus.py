@@ -4,7 +4,7 @@ The plain loop reads each line with `json`, makes a post from it and calls one f
 it. Ours is the cleaning stage of a build: lines are cut into shards, cleaned, and written to disk, in one process and
 in one process per core (including the time to start the processes). The benchmark checks that both keep the same posts
 with the same texts. Posts are generated: words with Zipf frequencies and the URLs, names, emoji, repeats, copies, short
-and foreign posts of a social network. `--json` prints JSON.
+and foreign posts of a social network.
 
 `corpus pairs --draw` is compared with a reservoir in a plain loop, and with pandas, which reads the whole file. Each
 runs in a process of its own: seconds, and the most memory it used.

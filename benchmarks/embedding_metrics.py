@@ -4,7 +4,6 @@ Texts of 4 to 22 words come from a Zipf vocabulary of 5,000 words, of which ever
 generated. The loop is what users would write: a dictionary of vectors, numpy on one pair of texts at a time. It is
 timed on a part of the replies and scaled up. Both run from text to scores; ours keeps no cache between runs. `evaluate`
 is ours with reasons and signature. Seconds are processor time, so that other work on the machine has little effect.
-`--json` prints JSON.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ tokens). Every second turn is judged given all turns before it, as in dialogues 
 dimensions of FED, `conditional`, from texts to scores, after a small warm-up, in the same precision. The literal side
 is a straightforward use of transformers: batches of one, all logits, nothing kept between passes. `--model` names a
 language model; without it a small LLaMA with random weights is used. Seconds are processor time on a CPU, wall time on
-a GPU. `--literal N` limits the literal side to the first N dialogues; seconds are compared per reply. `--json` prints
-JSON.
+a GPU. `--literal N` limits the literal side to the first N dialogues; seconds are compared per reply.
 """
 
 from __future__ import annotations

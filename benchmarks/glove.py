@@ -4,7 +4,7 @@ Texts are generated from a Zipf vocabulary in the lengths of chat replies. They 
 counting, numpy one entry at a time for training, and the package `glove` (1.0.2, a Cython port of the authors' C
 program) if it is installed. It needs Cython to build: `pip install cython setuptools; pip install --no-build-isolation
 glove==1.0.2`. The literal loops are timed on a part of the work. All sides train from the same initial values; the
-losses of one epoch are compared too. All use a single thread, because the package's loop has one. `--json` prints JSON.
+losses of one epoch are compared too. All use a single thread, because the package's loop has one.
 """
 
 from __future__ import annotations

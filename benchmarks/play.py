@@ -8,8 +8,7 @@ transformers   a plain loop around `generate`, one reply per call, as in typical
 
 Each side is measured in dialogues per minute after a small warm-up, from openings to finished dialogues; the slow sides
 play fewer dialogues. Replies have the same limits on every side; their mean length is printed, because shorter replies
-need less work. The default model is a LLaMA with random weights, made on the fly; `--model` names a real one. `--json`
-prints JSON.
+need less work. The default model is a LLaMA with random weights, made on the fly; `--model` names a real one.
 """
 
 from __future__ import annotations
@@ -152,8 +151,8 @@ def main() -> None:
     parser.add_argument("--model", help="a folder, package or hub:… (default: random weights)")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--precision", choices=("auto", "float32", "bfloat16", "float16"), default="auto")
-    parser.add_argument("--dialogues", type=int, default=512, help="dialogues played together (default 512)")
-    parser.add_argument("--single", type=int, default=8, help="dialogues played one at a time (default 8)")
+    parser.add_argument("--dialogues", type=int, default=64, help="dialogues played together (default 64)")
+    parser.add_argument("--single", type=int, default=4, help="dialogues played one at a time (default 4)")
     parser.add_argument("--exchanges", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=32, help="maximum tokens per reply (default 32)")
     parser.add_argument("--batch", type=int, default=256)

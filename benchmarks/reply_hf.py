@@ -9,7 +9,7 @@ one at a time  the same, with batches of one, for fewer contexts
 Each side is timed from contexts to texts after a warm-up, and is measured in tokens per second, because samples differ
 in length. With `--beams`, all sides search instead of sampling. The default model is a LLaMA with random weights, made
 on the fly; its output weights are scaled, so that few tokens are likely, as in a trained model. `--model` names a real
-one. `--json` prints JSON.
+one.
 """
 
 from __future__ import annotations
