@@ -2,7 +2,7 @@
 
 Replies and references are generated from a Zipf vocabulary in the lengths of chat replies. All weights are 1, so that
 NLTK computes the same number; sacrebleu's sentence BLEU is the closest it offers. The other tools are timed on a part
-of the replies and scaled up. `--json` prints JSON.
+of the replies and scaled up.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # one core, before numpy is imported
 
 import argparse
-import json
 import logging
-import platform
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 from nltk.translate.bleu_score import sentence_bleu
 from sacrebleu.metrics.bleu import BLEU
 
@@ -66,21 +65,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replies", type=int, default=N_REPLIES)
     parser.add_argument("--peer-replies", type=int, default=2_000, help="replies that the other tools are timed on")
-    parser.add_argument("--tokenizer", default="13a", choices=("13a", "whitespace"))
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--tokenizer", default="both", choices=("both", "13a", "whitespace"))
+    add_json_option(parser)
     args = parser.parse_args()
     logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # sacrebleu warns at every reply
     samples = made_samples(args.replies)
-    times, difference = measured(samples, samples[: args.peer_replies], args.tokenizer)
-    figures = {
-        "seconds": times,
-        "largest difference to nltk": difference,
-        "ratio to nltk from text": times["nltk from text"] / times["interloq from text"],
-        "ratio to nltk from ids": times["nltk from ids"] / times["interloq from ids"],
-        "ratio to sacrebleu from text": times["sacrebleu from text"] / times["interloq from text"],
-        "machine": f"{platform.processor() or platform.machine()}, one core, Python {platform.python_version()}",
-    }
-    print(json.dumps(figures, indent=2) if args.json else report(figures, len(samples)))
+    names = ("13a", "whitespace") if args.tokenizer == "both" else (args.tokenizer,)
+    figures = [figure for name in names for figure in make_figures(samples, samples[: args.peer_replies], name)]
+    report(f"{len(samples):,} replies × {N_REFERENCES} references, order {ORDER}, one core", figures, args.json)
+
+
+def make_figures(samples: list[Sample], part: list[Sample], tokenizer: str) -> list[Figure]:
+    """Return the times of one way to split texts; other tools are timed on a part of the replies."""
+    times, difference = measured(samples, part, tokenizer)
+    ours = times["interloq from text"]
+    return [
+        Figure(f"{tokenizer}: from text", ours, "s", times["nltk from text"], peer="NLTK"),
+        Figure(f"{tokenizer}: from text, beside sacrebleu", ours, "s", times["sacrebleu from text"], peer="sacrebleu"),
+        Figure(f"{tokenizer}: from ids", times["interloq from ids"], "s", times["nltk from ids"], peer="NLTK"),
+        Figure(f"{tokenizer}: 1,000 bootstrap resamples", times["1,000 bootstrap resamples"], "s"),
+        Figure(f"{tokenizer}: largest difference to NLTK", difference),
+    ]
 
 
 def measured(samples: list[Sample], part: list[Sample], name: str) -> tuple[dict[str, float], float]:
@@ -141,13 +146,6 @@ def clear_cache() -> None:
 
     Tokenizer13a.__call__.cache_clear()
     TokenizerRegexp.__call__.cache_clear()
-
-
-def report(figures: dict[str, Any], n: int) -> str:
-    lines = [f"{n} replies × {N_REFERENCES} references, order {ORDER}; {figures['machine']}"]
-    lines += [f"  {name:<28} {seconds:8.3f} s" for name, seconds in figures["seconds"].items()]
-    lines += [f"  {name:<28} {value:8.1f} ×" for name, value in figures.items() if name.startswith("ratio")]
-    return "\n".join([*lines, f"  largest difference from NLTK {figures['largest difference to nltk']:8.1e}"])
 
 
 if __name__ == "__main__":
