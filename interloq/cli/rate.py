@@ -17,10 +17,12 @@ from interloq.cli.shared.arguments import (
     add_output,
     add_samples,
     make_options,
+    shard_options,
 )
 from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.errors import InputError, count
 from interloq.rate.rate_options import RateOptions
+from interloq.shards.shard_options import ShardOptions
 from interloq.signature import Signature
 from interloq.terminal.console import (
     MISSING,
@@ -40,6 +42,7 @@ EXAMPLES = """\
   interloq rate extended.jsonl --rater "gru(model='rater',mode='signed_max',gold='rated')" -o rated.jsonl
   interloq rate extended.jsonl --rater "by(judge(model='ready'))" --best 5 --no-weights -o best.jsonl
   interloq rate extended.jsonl --rater "human(ratings='ratings.jsonl',low=1,high=5)" -o rated.jsonl
+  interloq rate extended.jsonl --rater "gru(model='rater')" --workers 8 -o rated.jsonl
   interloq rate extended.jsonl --rater "gru(model='rater')" --compare ratings.jsonl -o rated.jsonl"""
 SHOWN = 12  # people in the table
 
@@ -48,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_samples(parser)
     add_output(parser, "the rated samples; - for a pipe")
     add_options(parser, RateOptions)
+    add_options(parser, ShardOptions)
     parser.add_argument(
         "--compare",
         type=InputPath,
@@ -67,7 +71,14 @@ def run(args: argparse.Namespace) -> None:
     if args.compare:
         _check_comparable(args)
     with reading(args) as read_options, limit_spending(args):
-        facts = rate_file(args.samples, args.output, options, reading=read_options, progress=progress)
+        facts = rate_file(
+            args.samples,
+            args.output,
+            options,
+            shards=shard_options(args),
+            reading=read_options,
+            progress=progress,
+        )
     mark_incomplete(facts["counts"].get("unknown_items"))
     if args.output == "-":
         return

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from interloq.compare.compare_options import CompareOptions
 from interloq.data.embedded import embedded_log_path, embedded_path
-from interloq.data.files.durable import remove
+from interloq.data.files.durable import discard, remove
 from interloq.data.files.opening import replacing
 from interloq.data.records.jsonl import load, write
 from interloq.demo.logs import (
@@ -140,7 +140,7 @@ def prepare_folder(folder: Path, language: str) -> None:
             raise InputError(f"{path} was not made by the demo", hint="choose another folder with -o")
         if path.exists():
             remove(path)
-    (folder / "rated.jsonl.part").unlink(missing_ok=True)  # of an interrupted demo
+    discard(folder / "rated.jsonl.parts")  # of an interrupted demo
     with replacing(mark) as file:
         file.write(b"`interloq demo` removes the folders index and rater beside this file when it runs again.\n")
     source = f"interloq/embedded/{language}"

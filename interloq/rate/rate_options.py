@@ -20,5 +20,5 @@ class RateOptions(Options):
     )
     best: int | None = option(None, "keep gold replies and the N other references with the largest weights", least=1)
     weigh: bool = option(True, "set the weight of every kept reference to 1", flag="--no-weights")
-    batch: int = option(BATCH, "samples rated and stored at a time")
+    batch: int = option(BATCH, "samples rated and stored at a time", least=1)
     force: bool = option(False, "discard an unfinished run with other settings")

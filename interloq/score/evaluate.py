@@ -25,7 +25,9 @@ from interloq.score.checks import Checks
 from interloq.score.score_task import Filter, Reasons, ScoreTask, compute_rows, identify_metrics, join_scored
 from interloq.score.split_metrics import change_scored, fit_alone, is_split, list_scored, with_rows
 from interloq.score.transposed import LayoutCheck
-from interloq.shards.run import Shards, shards_of_this_process
+from interloq.shards.dealt import Dealt
+from interloq.shards.run import Shards
+from interloq.shards.shard_options import ONE_PROCESS
 from interloq.signature import Signature, runs_network, signature
 from interloq.statistics.resampling import bootstrap_counts, half_counts, half_interval, percentile_interval
 from interloq.unicode_form import FORM
@@ -91,7 +93,7 @@ def score_samples(
     if to_fit is None and isinstance(samples, list):
         to_fit = samples
     scoring = _Scoring(metrics, samples, to_fit or [], by_system=by_system)
-    scoring.compute(shards or shards_of_this_process(), job, unscorable, progress or (lambda _: None))
+    scoring.compute(shards or Shards(ONE_PROCESS), job, unscorable, progress or (lambda _: None))
     systems = [""]
     if by_system:
         systems += scoring.systems()
@@ -131,7 +133,6 @@ class _Scoring:
         self.fingerprint, self.prints = SampleFingerprint(), SamplePrints()
         self.by_system = by_system
         self._stream, self._to_fit = samples, to_fit
-        self._dealt: list[int] = []  # places of the samples in the order in which they are scored
         self._layout, self._checks, self._finder = LayoutCheck(), Checks(self.metrics), DialogueFinder()
 
     def compute(self, shards: Shards, job: str, filter: Filter | None, progress: Callable[[int], None]) -> None:
@@ -146,13 +147,17 @@ class _Scoring:
             is_part += [is_split(metric)] * (len(scored_metrics) - len(is_part))
         identity = identify_metrics(scored_metrics) if shards.options.is_used else ""
         task = ScoreTask(tuple(scored_metrics), tuple(is_part), filter, identity)
-        results = shards.compute(job, task, self._cut(scored_metrics), progress)
+        dealt = Dealt(CHUNK, CHUNK)
+        if any(map(runs_network, scored_metrics)):
+            # samples with the same context, and usually the same references, share a shard: networks read a text once
+            dealt = Dealt(CHUNK, NETWORK_CHUNK, lambda sample: [turn.text for turn in sample.context])
+        results = shards.compute(job, task, dealt.cut(self._watch()), progress)
         scored = join_scored(results, len(scored_metrics))
         self._layout.finish()
-        back = np.argsort(np.array(self._dealt, dtype=np.int64))
+        back = np.argsort(np.array(dealt.places, dtype=np.int64))
         all_rows = [rows[back] for rows in scored.rows] or [metric.stats([]) for metric in scored_metrics]
-        all_reasons = [{self._dealt[i]: why for i, why in reasons.items()} for reasons in scored.reasons]
-        filtered = {self._dealt[i]: why for i, why in scored.filtered.items()}
+        all_reasons = [{dealt.places[i]: why for i, why in reasons.items()} for reasons in scored.reasons]
+        filtered = {dealt.places[i]: why for i, why in scored.filtered.items()}
         self.rows: list[Array] = []
         self.reasons: list[dict[Key, str]] = []
         known = zip(scored_metrics, all_rows, all_reasons, strict=True)
@@ -176,11 +181,9 @@ class _Scoring:
             self.notes.append(notes)
         self._sort()
 
-    def _cut(self, metrics: Sequence[Metric]) -> Iterator[list[Sample]]:
-        """Yield the samples of each shard; note and check all samples on the way."""
-        is_slow = any(map(runs_network, metrics))
+    def _watch(self) -> Iterator[Sample]:
+        """Yield the samples; note and check them on the way."""
         for chunk in batched(self._stream, CHUNK):
-            start = len(self.ids)
             self.ids += [sample.id for sample in chunk]
             self.system_of += [sys.intern(sample.system) for sample in chunk]
             self.fingerprint.add(chunk)
@@ -188,14 +191,7 @@ class _Scoring:
             self._finder.add(chunk)
             self._layout.add(chunk)
             self._checks.add(chunk)
-            order = list(range(len(chunk)))
-            if is_slow:
-                # samples with the same context, and usually the same references, stay together: networks read each
-                # text once
-                order.sort(key=lambda place: [turn.text for turn in chunk[place].context])
-            for places in batched(order, NETWORK_CHUNK if is_slow else CHUNK):
-                self._dealt += [start + place for place in places]
-                yield [chunk[place] for place in places]
+            yield from chunk
 
     def _join(
         self, metric: Metric, known: Iterator[tuple[Metric, Array, Reasons]], filtered: Reasons

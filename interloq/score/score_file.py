@@ -24,7 +24,7 @@ from interloq.metrics.metric_names import about_sets
 from interloq.play.samples import samples as utterances
 from interloq.play.samples import select_carried_facts, whole_dialogues
 from interloq.records import Dialogue, Note, Result, Sample, Score
-from interloq.registry import name_of, parts_of
+from interloq.registry import name_of
 from interloq.score.default_metrics import default_metrics, next_steps
 from interloq.score.evaluate import evaluate_by_unit, score_samples
 from interloq.score.parse_metrics import Chosen, allow_any_language, choose, spec_files
@@ -32,7 +32,7 @@ from interloq.score.score_options import SCORE_DEFAULTS, ScoreOptions
 from interloq.score.score_task import Filter, identify_metrics
 from interloq.score.selection import SampleFilter
 from interloq.score.stages import find_pipelines
-from interloq.servers.spending import NO_LIMITS, SpendingLimits
+from interloq.servers.spending import NO_LIMITS, SpendingLimits, check_processes
 from interloq.shards.run import open_shards
 from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.shards.task import ShareComputed
@@ -157,16 +157,7 @@ def _check_shards(metrics: Sequence[Metric], shards: ShardOptions, limits: Spend
         if pipeline.needs_all:
             hint = "run interloq extend and interloq rate, then score the rated samples"
             raise InputError(f"{name_of(pipeline)} needs all rated samples at once and cannot be sharded", hint=hint)
-    asks = any(map(_asks_server, metrics))
-    if asks and shards.workers:
-        hint = "run it without --workers; concurrency=N is the number of requests at a time"
-        raise InputError("one process sends all requests of an LLM judge to its server", hint=hint)
-    if asks and shards.shard and limits != NO_LIMITS:
-        raise InputError("limits of requests do not hold over several processes", hint="run it without --shard")
-
-
-def _asks_server(component: Any) -> bool:
-    return bool(name_of(component) == "llm_judge" and component.endpoint) or any(map(_asks_server, parts_of(component)))
+    check_processes(metrics, shards, limits)
 
 
 def _join_facts(facts: Mapping[str, object]) -> str:

@@ -15,12 +15,13 @@ The first line is a header. `cost` is null if no price is known. Several process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -28,6 +29,8 @@ from interloq.data.files.write_errors import writing
 from interloq.data.records.jsonl import header, header_line
 from interloq.errors import InputError, SpecError, count
 from interloq.options import Options, option
+from interloq.registry import name_of, parts_of
+from interloq.shards.shard_options import ShardOptions
 
 KIND = "calls"
 BYTES_PER_TOKEN = 4  # of UTF-8 text, about, in English; Chinese and Japanese have three bytes per character
@@ -184,6 +187,23 @@ def spending(
         yield current()
     finally:
         _CURRENT.reset(token)
+
+
+def check_processes(components: Sequence[Any], shards: ShardOptions, limits: Spending | SpendingLimits) -> None:
+    """Refuse to ask servers of language models from several processes: limits hold in one."""
+    if not any(map(_asks_server, components)):
+        return
+    if shards.workers:
+        hint = "run it without --workers; concurrency=N is the number of requests at a time"
+        raise InputError("one process sends all requests of an LLM judge to its server", hint=hint)
+    if shards.shard and (limits.max_calls is not None or limits.max_cost is not None):
+        raise InputError("limits of requests do not hold over several processes", hint="run it without --shard")
+
+
+def _asks_server(component: Any) -> bool:
+    if name_of(component) == "llm_judge" and component.endpoint:
+        return True
+    return any(map(_asks_server, parts_of(component)))
 
 
 def check_price(price: object, component: str) -> None:

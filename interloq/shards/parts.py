@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of finished shards: in a folder that outlives the process, or in memory.
+"""Results of finished shards, in a folder that outlives the process.
 
 DIR/manifest.json           what identifies the job, and the command that computes it
 DIR/JOB-START-END.shard     the result of one shard: a line with its fingerprint, then the bytes
@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
 from interloq.data.files.appended import check_run
-from interloq.data.files.durable import make_folder, write_atomically
+from interloq.data.files.durable import discard, hold_lock, make_folder, write_atomically
 from interloq.data.files.folders import contents
 from interloq.data.files.opening import read_json
 from interloq.data.files.write_errors import writing
@@ -29,53 +29,34 @@ SHARD = ".shard"
 AGAIN = "remove the file, and it is computed again"
 
 
-class Parts(Protocol):
-    """Where results are kept, by the name of their shard."""
-
-    def __contains__(self, name: str) -> bool: ...
-
-    def add(self, name: str, result: bytes) -> None: ...
-
-    def take(self, name: str) -> bytes:
-        """Return a result, which is not needed again."""
-
-
-class PartsInMemory(dict[str, bytes]):
-    """Results that are gone when the process ends."""
-
-    def add(self, name: str, result: bytes) -> None:
-        self[name] = result
-
-    def take(self, name: str) -> bytes:
-        return self.pop(name)
-
-
 class PartsFolder:
-    """A folder of results; it is created here, or must belong to the same job."""
+    """A folder of results; it is created here, or must belong to the same job unless it has none.
+
+    `names` are the names of its shards.
+    """
 
     def __init__(self, folder: Path, facts: Mapping[str, str], command: Sequence[str]) -> None:
         self.folder = folder
         with writing(folder):
             make_folder(folder)
-        names = {path.name for path in contents(folder)}
-        if MANIFEST not in names:
-            if any(not name.endswith(".lock") for name in names):
-                raise InputError("not a folder of shards", hint="name a new or empty folder", where=str(folder))
+        files = {path.name for path in contents(folder)}
+        self.names = {name.removesuffix(SHARD) for name in files if name.endswith(SHARD)}
+        if MANIFEST not in files and any(not name.endswith(".lock") for name in files):
+            raise InputError("not a folder of shards", hint="name a new or empty folder", where=str(folder))
+        if not self.names and (MANIFEST not in files or read_manifest(folder)["job"] != dict(facts)):
             manifest = {"kind": KIND, "schema": 1, "job": dict(facts), "command": list(command)}
             write_atomically(folder / MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
         hint = "give the same input and options, or remove the folder"
         check_run(read_manifest(folder)["job"], facts, folder, what="the shards are from another job", hint=hint)
-        self.names = {name.removesuffix(SHARD) for name in names if name.endswith(SHARD)}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.names
 
     def add(self, name: str, result: bytes) -> None:
+        """Keep the result of a shard."""
         self._check()
         write_atomically(self.folder / f"{name}{SHARD}", fingerprint(result).encode() + b"\n" + result)
         self.names.add(name)
 
-    def take(self, name: str) -> bytes:
+    def read(self, name: str) -> bytes:
+        """Return the result of a shard."""
         self._check()
         path = self.folder / f"{name}{SHARD}"
         try:
@@ -89,6 +70,13 @@ class PartsFolder:
     def _check(self) -> None:
         if not (self.folder / MANIFEST).exists():
             raise InputError("the folder of shards was removed meanwhile", hint="run it again", where=str(self.folder))
+
+
+def discard_other_job(folder: Path, facts: Mapping[str, str]) -> None:
+    """Remove a folder of shards of another job; anything else stays."""
+    if (folder / MANIFEST).exists() and read_manifest(folder)["job"] != dict(facts):
+        with hold_lock(folder / "1-of-1.lock", where=folder):
+            discard(folder)
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:

@@ -8,19 +8,19 @@ cut depends on the job alone, never on who computes it, so results are equal for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import count as count_up
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from interloq.data.files.durable import discard, hold_lock
 from interloq.data.files.write_errors import writing
 from interloq.errors import InputError, count
-from interloq.shards.parts import Parts, PartsFolder, PartsInMemory
+from interloq.shards.parts import PartsFolder, discard_other_job
 from interloq.shards.processes import LocalProcesses
-from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
-from interloq.shards.task import Engine, Shard, ShareComputed, Task, ThisProcess
+from interloq.shards.shard_options import ShardOptions
+from interloq.shards.task import Compute, Engine, Shard, ShareComputed, Task, ThisProcess
 from interloq.signature import file_fingerprint
 from interloq.version import __version__
 
@@ -29,11 +29,12 @@ SHOWN = 5  # missing ranges that a message names
 
 @dataclass
 class Shards:
-    """An open run: where results are kept, and what computes them."""
+    """An open run: what computes shards, and where results are kept; None: each is used as soon as it is computed."""
 
     options: ShardOptions
-    parts: Parts
-    engine: Engine
+    engine: Engine = field(default_factory=ThisProcess)
+    parts: PartsFolder | None = None
+    resumed: int = 0  # records whose results were there already
 
     def compute(
         self,
@@ -44,18 +45,38 @@ class Shards:
     ) -> Iterator[bytes]:
         """Return the results of all pieces, in order; with `--shard`, raise ShareComputed once its shards are written.
 
-        Pieces are read once, even those that an earlier run has computed.
+        Pieces are read once, even those that an earlier run has computed, and at the latest with the last result.
         """
+        if self.parts is None:
+            return _compute_here(task, pieces, step)
+        return self._compute_parts(job, task, pieces, step, self.parts)
+
+    def forget(self) -> None:
+        """Do not keep results for another run: they are useless."""
+        if self.parts is not None and self.options.parts is None:
+            self.parts.names.clear()
+
+    def _compute_parts(
+        self,
+        job: str,
+        task: Task,
+        pieces: Iterable[Sequence[Any]],
+        step: Callable[[int], None],
+        parts: PartsFolder,
+    ) -> Iterator[bytes]:
         shards, missing, records = list[Shard](), list[Shard](), 0
         first, every = self.options.share
 
         def choose_unfinished() -> Iterator[Shard]:
             nonlocal records
-            for number, piece in zip(count_up(1), pieces, strict=False):
+            for number, piece in enumerate(pieces, start=1):
                 shard = Shard(job, records, piece)
                 records = shard.end
                 shards.append(Shard(job, shard.start, range(len(piece))))  # without the records, which take memory
-                if shard.name in self.parts or number % every != first % every:
+                if shard.name in parts.names:
+                    self.resumed += len(piece)
+                    step(len(piece))
+                elif number % every != first % every:
                     step(len(piece))
                 elif self.options.only_join:
                     missing.append(shards[-1])
@@ -63,26 +84,29 @@ class Shards:
                     yield shard
 
         def keep(shard: Shard, result: bytes) -> None:
-            self.parts.add(shard.name, result)
+            parts.add(shard.name, result)
             step(len(shard.records))
 
         self.engine.run(task, choose_unfinished(), keep)
         if missing:
-            raise InputError(
-                _describe_missing(missing, len(shards)), hint="compute them", where=str(self.options.parts)
-            )
+            what = _describe_missing(missing, len(shards))
+            raise InputError(what, hint="compute them first", where=str(parts.folder))
         if self.options.shard:
             computed = len(shards[first - 1 :: every])
             raise ShareComputed(
-                f"{self.options.parts}: {computed:,} of {count(len(shards), 'shard')} computed for "
-                f"--shard {self.options.shard}; when all are, write the output: interloq data join {self.options.parts}"
+                f"{parts.folder}: {computed:,} of {count(len(shards), 'shard')} computed for "
+                f"--shard {self.options.shard}; when all are, write the output: interloq data join {parts.folder}"
             )
-        return (self.parts.take(shard.name) for shard in shards)
+        return (parts.read(shard.name) for shard in shards)
 
 
-def shards_of_this_process() -> Shards:
-    """Return a run without workers, whose results are kept in memory."""
-    return Shards(ONE_PROCESS, PartsInMemory(), ThisProcess())
+def _compute_here(task: Task, pieces: Iterable[Sequence[Any]], step: Callable[[int], None]) -> Iterator[bytes]:
+    compute: Compute | None = None
+    for piece in pieces:
+        compute = compute or task.open()
+        result = compute(piece)
+        step(len(piece))
+        yield result
 
 
 @contextmanager
@@ -92,31 +116,44 @@ def open_shards(
     *,
     source: str | Path = "-",
     output: str | Path | None = None,
+    resumes: bool = False,
+    force: bool = False,
 ) -> Iterator[Shards]:
     """Open a run; `facts` name everything that its results depend on besides the version and the file `source`.
 
-    Results are kept in `--parts`, or with workers in `OUTPUT.parts`, which is removed in the end; else in memory.
+    Results are kept in `--parts`, or with workers, and always if the job `resumes`, in `OUTPUT.parts`, which is removed
+    in the end. `force` discards `OUTPUT.parts` of another job.
     """
-    engine: Engine = ThisProcess()
-    if options.workers:
-        engine = LocalProcesses(options.workers)
-    folder, is_pipe = options.parts, str(source) == "-"
-    if folder is not None and is_pipe:
+    engine: Engine = LocalProcesses(options.workers) if options.workers else ThisProcess()
+    is_pipe = str(source) == "-"
+    if options.parts is not None and is_pipe:
         raise InputError("shards of a pipe cannot be computed again", hint="write the input to a file")
-    if folder is None and options.workers and output and str(output) != "-" and not is_pipe:
-        folder = f"{output}.parts"
-    if folder is None:
-        yield Shards(options, PartsInMemory(), engine)
+    if not options.is_used and (not resumes or is_pipe or str(output) == "-"):
+        yield Shards(options, engine)
         return
-    folder = Path(folder)
-    job = {**facts, "input": file_fingerprint(Path(source)), "version": __version__}
-    first, every = options.share
-    parts = PartsFolder(folder, job, options.command)
-    with hold_lock(folder / f"{first}-of-{every}.lock"):
-        yield Shards(options, parts, engine)
-        if options.parts is None:
-            with writing(folder):
-                discard(folder)
+    with ExitStack() as stack:
+        folder, job = Path(f"{output}.parts"), {**facts, "version": __version__}
+        if options.parts is not None:
+            folder = Path(options.parts)
+        elif is_pipe or output is None or str(output) == "-":
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+        if not is_pipe:
+            job["input"] = file_fingerprint(Path(source))
+        is_kept = options.parts is not None
+        if force and not is_kept:
+            discard_other_job(folder, job)
+        parts = PartsFolder(folder, job, options.command)
+        first, every = options.share
+        stack.enter_context(hold_lock(folder / f"{first}-of-{every}.lock", where=folder))
+        try:
+            yield Shards(options, engine, parts)
+        except BaseException:
+            is_kept = is_kept or bool(parts.names)
+            raise
+        finally:
+            if not is_kept:
+                with writing(folder):
+                    discard(folder)
 
 
 def _describe_missing(missing: Sequence[Shard], total: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from interloq import Rating, Reference, Sample, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from interloq.rate.human import Human
-from interloq.rate.rate_file import Spool, rate_into
 from interloq.records import Turn
 from interloq.signature import Signature
 from tests.cli.made_runs import run_json
@@ -79,7 +77,7 @@ def test_weights_signature_and_counts(extended: Path, capsys: Captured) -> None:
         1,
     )
     assert (counts["unrated_gold"], counts["unrated"], counts["unknown_items"]) == (49, 26, 0)
-    assert not Path("rated.jsonl.part").exists()
+    assert not Path("rated.jsonl.parts").exists()
 
 
 def test_the_summary_for_people(extended: Path, capsys: Captured) -> None:
@@ -118,7 +116,7 @@ def test_samples_rated_before_say_what_is_replaced(extended: Path, capsys: Captu
 
 
 def interrupt_run(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Interrupt a run in its third batch of seven samples, and return the file that it leaves."""
+    """Interrupt a run in its third batch of seven samples, and return the folder that it leaves."""
     rate, batches = Human.rate, []
 
     def interrupted(self: Human, samples: Sequence[Sample]) -> list[Sample]:
@@ -130,7 +128,7 @@ def interrupt_run(monkeypatch: pytest.MonkeyPatch) -> Path:
     with monkeypatch.context() as patch:
         patch.setattr(Human, "rate", interrupted)
         assert main([*RATE, "--batch", "7"]) == 130
-    return Path("rated.jsonl.part")
+    return Path("rated.jsonl.parts")
 
 
 @pytest.fixture
@@ -142,43 +140,38 @@ def part(extended: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> P
 
 @pytest.mark.parametrize("more", [[], ["--force"]])  # force discards other jobs only
 def test_an_interrupted_run_resumes(part: Path, capsys: Captured, more: list[str]) -> None:
-    with part.open("ab") as file:  # killed while a line was written
-        file.write(b'{"id":"c14/bot","con')
     assert not Path("rated.jsonl").exists()
-    assert run_json(capsys, *RATE, *more)["resumed"] == 14
+    assert run_json(capsys, *RATE, "--batch", "7", *more)["resumed"] == 14
     assert load("rated.jsonl") == Human("ratings.jsonl").rate(load("extended.jsonl"))
     assert not part.exists()
 
 
-def test_a_part_with_everything_or_half_a_first_line(part: Path, capsys: Captured) -> None:
-    first, whole = part.read_bytes().split(b"\n")[0], load("extended.jsonl")
-    spool = Spool(part, json.loads(first)["job"])
-    rate_into(spool, whole, Human("ratings.jsonl"))
-    spool.close()
-    assert run_json(capsys, *RATE)["resumed"] == 50  # killed after the last batch
-    finished = Path("rated.jsonl").read_bytes()
-    part.write_bytes(first[:20])
-    assert run_json(capsys, *RATE)["resumed"] == 0
-    assert Path("rated.jsonl").read_bytes() == finished
-
-
-def test_a_part_of_another_job_is_neither_used_nor_lost(part: Path, capsys: Captured) -> None:
-    kept = part.read_bytes()
-    other = [*RATE[:3], "human(ratings='ratings.jsonl',high=6)", *RATE[4:]]
+def test_shards_of_another_job_are_neither_used_nor_lost(part: Path, capsys: Captured) -> None:
+    kept = {path.name: path.read_bytes() for path in part.glob("*.shard")}
+    assert len(kept) == 2
+    other = [*RATE[:3], "human(ratings='ratings.jsonl',high=6)", *RATE[4:], "--batch", "7"]
     assert main(other) == 2
     said = capsys.readouterr().err
-    assert "an unfinished run with human(ratings='',low=1,high=5" in said
-    assert "discard it with force" in said
+    assert "the shards are from another job: rater was" in said
+    assert "remove the folder" in said
     write("extended.jsonl", [*load("extended.jsonl"), Sample("new")], kind="samples")
-    assert main(RATE) == 2
-    assert "an unfinished run on other samples" in capsys.readouterr().err
-    assert part.read_bytes() == kept
+    assert main([*RATE, "--batch", "7"]) == 2
+    assert "another job: input was" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in part.glob("*.shard")} == kept
     assert run_json(capsys, *RATE, "--force")["resumed"] == 0
     assert len(load("rated.jsonl")) == 51
-    part.write_text("my own notes\n")
+    part.mkdir()
+    (part / "my own notes").touch()
+    assert main([*RATE, "--force"]) == 2
+    assert "not a folder of shards" in capsys.readouterr().err
+    assert (part / "my own notes").exists()
+
+
+def test_ratings_of_other_references_leave_no_shards(extended: Path, capsys: Captured) -> None:
+    write("ratings.jsonl", [Rating(1, "x", item="other/0")], kind="ratings")
     assert main(RATE) == 2
-    assert "with something else" in capsys.readouterr().err
-    assert part.read_text() == "my own notes\n"
+    assert "none of the 1 rated items is a reference of these samples" in capsys.readouterr().err
+    assert not list(extended.glob("rated.jsonl*"))
 
 
 def test_pipes(extended: Path) -> None:
@@ -186,7 +179,7 @@ def test_pipes(extended: Path) -> None:
     done = subprocess.run(command, input=Path("extended.jsonl").read_bytes(), capture_output=True, check=True)
     Path("piped.jsonl").write_bytes(done.stdout)
     assert load("piped.jsonl") == Human("ratings.jsonl").rate(load("extended.jsonl"))
-    assert not list(extended.glob("*.part"))
+    assert not list(extended.glob("*.parts"))
 
 
 def test_bad_lines_do_not_shift_a_resumed_run(
@@ -196,7 +189,7 @@ def test_bad_lines_do_not_shift_a_resumed_run(
     Path("extended.jsonl").write_text("\n".join([*lines[:5], "{", *lines[5:]]) + "\n")
     interrupt_run(monkeypatch)
     capsys.readouterr()
-    facts = run_json(capsys, *RATE, code=1)
+    facts = run_json(capsys, *RATE, "--batch", "7", code=1)
     assert (facts["resumed"], facts["counts"]["samples"]) == (14, 50)
     assert [s.id for s in load("rated.jsonl")] == [f"c{i}/bot" for i in range(50)]
     assert Path("rated.jsonl.rejected.jsonl").exists()
@@ -209,8 +202,8 @@ def test_mistakes_leave_no_file(extended: Path, rater: str) -> None:
 
 
 def test_a_run_that_rated_nothing_is_in_nobodys_way(part: Path, capsys: Captured) -> None:
-    first = part.read_bytes().splitlines()[0]
-    part.write_bytes(first.replace(b"high=5", b"high=9") + b"\n")  # killed before its first batch
+    for path in part.glob("*.shard"):  # killed before its first batch
+        path.unlink()
     assert run_json(capsys, *RATE)["resumed"] == 0
     write("ratings.jsonl", [Rating(9, item="c1/bot/0")], kind="ratings")
     assert main(RATE) == 2

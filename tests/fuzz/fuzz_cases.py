@@ -35,7 +35,6 @@ from interloq.play.openings import read_openings
 from interloq.play.partners import load_partners, partner_set, save_partners
 from interloq.rank.rank_file import read_system_scores
 from interloq.rate.human import Human
-from interloq.rate.rate_file import Spool
 from interloq.records import Dialogue, Pair, Sample
 from interloq.report.build import Evidence, build
 from interloq.report.render import render
@@ -43,6 +42,7 @@ from interloq.report.sections.decisions import decision
 from interloq.report.sections.models import read_model
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Query
+from interloq.shards.parts import PartsFolder
 from interloq.vectors.word_vectors import WordVectors
 from tests import published_layouts as layouts
 from tests.data.sets.made_sets import write_hazumi
@@ -231,7 +231,7 @@ def _partners(folder: Path) -> Path:
 
 def _unfinished() -> Iterator[Case]:
     yield Case("journal of a play", _files_of(_journal), lambda folder: _journal(folder))
-    yield Case("spool of a rating", _files_of(_spool), lambda folder: _spool(folder))
+    yield Case("folder of shards", _files_of(_shards), lambda folder: _shards(folder))
     rated = json.dumps(RATING) + "\n" + json.dumps({**RATING, "rater": "ben"})
     yield alone("r.jsonl", rated, lambda path: Human(str(path)).rate([_sample()]), "people's ratings")
 
@@ -248,14 +248,11 @@ def _journal(folder: Path) -> Path:
     return folder
 
 
-def _spool(folder: Path) -> Path:
-    spool = Spool(folder / "s.part", {"rater": "r", "samples": "s"})
-    try:
-        if spool.done:
-            list(spool.samples())
-        spool.add([_sample()])
-    finally:
-        spool.close()
+def _shards(folder: Path) -> Path:
+    parts = PartsFolder(folder / "parts", {"verb": "rate"}, ["rate"])
+    if "job-0-1" in parts.names:
+        parts.read("job-0-1")
+    parts.add("job-0-1", b"result")
     return folder
 
 

@@ -12,9 +12,9 @@ import pytest
 from interloq.learn.job import train
 from tests.made_bert import bert_job, small_bert_rater
 from tests.made_rater import rater_job, small_rater
-from tests.pipeline_fixtures import files
+from tests.pipeline_fixtures import files, here, made
 
-__all__ = ["files"]
+__all__ = ["files", "here", "made"]
 
 Made = Callable[[str, Callable[[Path], object]], Path]
 

@@ -13,11 +13,13 @@ import pytest
 from interloq import InputError, Rating, Reference, Sample, Signature, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from interloq.rate.rate_file import Spool, open_spool, rate_file, rate_into
+from interloq.rate.rate_file import rate_chunk, rate_file
 from interloq.rate.rate_options import RateOptions
+from interloq.shards.shard_options import ShardOptions
+from interloq.shards.task import ShareComputed
+from tests.made_pipeline import GRU
 
 RATER = "human(ratings='ratings.jsonl')"
-JOB = {"rater": "made", "samples": "1"}
 SAMPLES = [Sample(str(i), ["hi"], "x", [Reference("y")]) for i in range(5)]
 
 
@@ -52,14 +54,14 @@ def test_rate_says_how_many_references_are_kept(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.usefixtures("votes")
 def test_a_run_that_stopped_may_be_finished_with_another_choice() -> None:
-    """The part holds all rated references; what is kept is chosen at the end."""
+    """Shards hold all rated references; what is kept is chosen at the end."""
     write("many.jsonl", [replace(SAMPLE, id=str(i)) for i in range(6)], kind="samples")
     steps: list[int] = []
 
     def stop(_: str, __: int | None) -> Any:
         def step(n: int) -> None:
             steps.append(n)
-            if len(steps) == 3:  # the first call counts what an earlier run rated
+            if len(steps) == 2:
                 raise KeyboardInterrupt
 
         return nullcontext(step)
@@ -72,13 +74,14 @@ def test_a_run_that_stopped_may_be_finished_with_another_choice() -> None:
 
 
 class Half:
-    """Gives every reference the weight .5, and counts what it was asked."""
+    """Gives every reference the weight .5, and notes what it was asked."""
 
     def __init__(self, lose: int = 0) -> None:
-        self.asked, self.lose = 0, lose
+        self.seen: list[list[str]] = []  # contexts of each batch
+        self.lose = lose
 
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
-        self.asked += len(samples)
+        self.seen.append([sample.context[-1].text for sample in samples])
         rated = [replace(s, references=tuple(replace(r, weight=0.5) for r in s.references)) for s in samples]
         return rated[self.lose :]
 
@@ -93,16 +96,34 @@ def test_a_rater_of_another_package_gets_the_defaults(tmp_path: Path) -> None:
     assert facts["warnings"] == []
 
 
-def test_a_part_without_samples_is_not_kept(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "part", JOB)
-    spool.add(SAMPLES[:1])
-    spool.forget()
-    spool.close()
-    assert not (tmp_path / "part").exists()
-
-
 def test_a_rater_that_loses_samples_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the rater returned"), open_spool(tmp_path / "part", JOB) as spool:
-        rate_into(spool, SAMPLES, Half(lose=1))
-    with pytest.raises(InputError, match="batch must be at least 1"), open_spool(tmp_path / "part", JOB) as spool:
-        rate_into(spool, SAMPLES, Half(), batch=0)
+    with pytest.raises(InputError, match="the rater returned"):
+        rate_chunk(Half(lose=1), SAMPLES)
+    with pytest.raises(InputError, match="batch must be at least 1"):
+        RateOptions(rater=Half(), batch=0)
+
+
+def test_weights_do_not_depend_on_who_computes_them(here: Path) -> None:
+    def rate(name: str, **shards: Any) -> bytes:
+        options = RateOptions(rater=GRU, batch=7)
+        rate_file("samples.jsonl", name, options, shards=ShardOptions(**shards))
+        return Path(name).read_bytes()
+
+    plain = rate("plain.jsonl")
+    assert rate("workers.jsonl", workers=2) == plain
+    for i in (1, 2, 3):
+        with pytest.raises(ShareComputed):
+            rate("shares.jsonl", shard=f"{i}/3", parts="parts")
+    assert main(["data", "join", "parts"]) == 2  # computed from Python
+    assert rate("shares.jsonl", parts="parts", only_join=True) == plain
+    assert [path.name for path in here.glob("*parts")] == ["parts"]
+
+
+def test_samples_of_several_systems_are_rated_together_and_written_in_their_order(tmp_path: Path) -> None:
+    contexts = ["b", "a", "c"] * 4
+    samples = [Sample(str(i), [context], "x", [Reference(context)]) for i, context in enumerate(contexts)]
+    write(tmp_path / "samples.jsonl", samples, kind="samples")
+    rater = Half()
+    rate_file(tmp_path / "samples.jsonl", tmp_path / "out.jsonl", RateOptions(rater=rater, batch=4))
+    assert rater.seen == [["a"] * 4, ["b"] * 4, ["c"] * 4]
+    assert [sample.id for sample in load(tmp_path / "out.jsonl")] == [str(i) for i in range(12)]

@@ -1,4 +1,4 @@
-"""The modules of `interloq.shards`: parts, processes, run, shard_options, task."""
+"""The modules of `interloq.shards`: dealt, parts, processes, run, shard_options, task."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from interloq.errors import InputError, InterloqError
+from interloq.shards.dealt import Dealt
 from interloq.shards.parts import read_manifest
 from interloq.shards.processes import LocalProcesses
-from interloq.shards.run import Shards, open_shards, shards_of_this_process
-from interloq.shards.shard_options import ShardOptions
+from interloq.shards.run import Shards, open_shards
+from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.shards.task import Shard, ShareComputed, Task
 from tests.shards.made_task import BREAK, REFUSE, WARN, Squares
 
@@ -39,7 +40,7 @@ def square(options: ShardOptions, task: Task, *, stop: int = 99) -> list[bytes]:
 
 
 def expected(notes: Path) -> list[bytes]:
-    return list(shards_of_this_process().compute("numbers", Squares(notes), pieces()))
+    return list(Shards(ONE_PROCESS).compute("numbers", Squares(notes), pieces()))
 
 
 def test_processes_give_the_same_results_in_order_and_a_killed_one_costs_one_shard(notes: Path) -> None:
@@ -188,3 +189,34 @@ def test_a_pipe_has_no_folder(notes: Path) -> None:
 def test_options_are_checked(given: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         ShardOptions(**given)  # type: ignore[arg-type]
+
+
+def test_similar_records_are_dealt_together_and_results_put_back() -> None:
+    words = ["b0", "a1", "c2", "a3", "b4", "a5", "c6", "c7"]
+    dealt = Dealt(6, 2, key=lambda word: word[0])
+    pieces = list(dealt.cut(words))
+    assert pieces == [["a1", "a3"], ["a5", "b0"], ["b4", "c2"], ["c6", "c7"]]
+    assert list(dealt.restore(word.upper() for piece in pieces for word in piece)) == [word.upper() for word in words]
+    dealt = Dealt(2, 3)
+    assert list(dealt.cut(iter(words))) == [words[:3], words[3:6], words[6:]]
+    assert list(dealt.restore(words)) == words
+
+
+def test_a_job_that_resumes_keeps_its_shards_unless_there_are_none(notes: Path) -> None:
+    def run(stop: int, facts: dict[str, str] = FACTS, *, force: bool = False) -> int:
+        with open_shards(ONE_PROCESS, facts, source="input", output="out", resumes=True, force=force) as shards:
+            assert len(list(shards.compute("numbers", Squares(notes), pieces(stop=stop)))) == 12
+        return shards.resumed
+
+    with pytest.raises(KeyboardInterrupt):
+        run(0)
+    assert not Path("out.parts").exists()
+    with pytest.raises(KeyboardInterrupt):
+        run(3)
+    with pytest.raises(InputError, match="another job: verb was"):
+        run(99, {"verb": "other"})
+    assert run(99, force=True) == 9  # force discards other jobs only
+    with pytest.raises(KeyboardInterrupt):
+        run(3)
+    assert run(99, {"verb": "other"}, force=True) == 0
+    assert not Path("out.parts").exists()

@@ -23,6 +23,7 @@ from interloq.data.files.durable import is_device
 from interloq.data.files.opening import MAX_LINE, as_line, lines, not_utf8, replacing
 from interloq.data.files.write_errors import writing
 from interloq.data.records.layouts import SAMPLES, Layout
+from interloq.data.records.parsers import PARSERS
 from interloq.data.records.tables import Reject, is_table, rows
 from interloq.errors import InputError, ReadWarning, RejectedWarning, count
 from interloq.records import Dialogue, Sample, Turn, format_key
@@ -150,6 +151,12 @@ def header_line(kind: str, facts: Mapping[str, object]) -> bytes:
 def record_line(record: Any) -> bytes:
     """Return a record as a line of a file."""
     return orjson.dumps(to_json(record)) + b"\n"
+
+
+def read_lines(lines: bytes, *, kind: str) -> Iterator[Any]:
+    """Yield the records of lines that `record_line` wrote."""
+    for line in lines.splitlines():
+        yield PARSERS[kind](orjson.loads(line), "")
 
 
 def to_json(record: Any) -> Any:
