@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.text.tokenize import Tokenizer
+from interloq.data.text.word_places import WordPlaces
 
 Ints = NDArray[np.int32]
 FEW = 1024  # texts split at a time, so that their words are still in the cache when looked up
@@ -56,6 +57,11 @@ class Texts:
         tokens, lengths = self.join(which)
         return Texts(tokens.astype(np.int32), np.concatenate([[0], np.cumsum(lengths)]))
 
+    def part(self, start: int, stop: int) -> Texts:
+        """Return consecutive texts, without a copy of their tokens."""
+        ends = self.ends[start : stop + 1]
+        return Texts(self.tokens[ends[0] : ends[-1]], ends - ends[0])
+
     def without(self, dropped: NDArray[np.bool_]) -> Texts:
         """Return the same texts without some of their tokens."""
         kept = np.concatenate([[0], np.cumsum(~dropped, dtype=np.int64)])
@@ -77,6 +83,7 @@ class TokenNumbering:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._by_word = tokenizer.by_word
         self._units = _Units(tokenizer)
+        self._words = WordPlaces(self._units.__getitem__)
 
     def vocabulary(self) -> list[str]:
         """Return the tokens so far; a token's number is its position."""
@@ -84,19 +91,27 @@ class TokenNumbering:
 
     def texts(self, texts: Iterable[str]) -> Texts:
         """Return the texts as numbered tokens."""
-        which, ends = [np.zeros(0, dtype=np.int64)], [0]
+        which, ends = [np.zeros(0, dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
         for batch in batched(texts, FEW):
-            units: list[str] = []
-            done = ends[-1]
-            for text in batch:
-                # 13a joins words over "-\n", so texts with line breaks are not split into words first
-                if self._by_word and "\n" not in text:
-                    units += text.split()
-                else:
-                    units.append(text)
-                ends.append(done + len(units))
-            which.append(np.fromiter(map(self._units.__getitem__, units), dtype=np.int64, count=len(units)))
-        return self._units.spread(np.concatenate(which), np.array(ends, dtype=np.int64))
+            # 13a joins words over "-\n", so texts with line breaks are not split into words first
+            if self._by_word and not any("\n" in text for text in batch):
+                units, words = self._words.find(batch)
+            else:
+                units, words = self._split(batch)
+            which.append(units)
+            ends.append(words + ends[-1][-1])
+        return self._units.spread(np.concatenate(which), np.concatenate(ends))
+
+    def _split(self, batch: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        units: list[str] = []
+        ends = []
+        for text in batch:
+            if self._by_word and "\n" not in text:
+                units += text.split()
+            else:
+                units.append(text)
+            ends.append(len(units))
+        return np.array(list(map(self._units.__getitem__, units)), dtype=np.int64), np.array(ends)
 
 
 class _Units(dict[str, int]):

@@ -158,9 +158,9 @@ def bleu_rows(numbered: ngrams.Numbered, order: int, brevity: Brevity) -> Array:
     """Return clipped matches, n-gram totals and lengths of each sample."""
     lengths = numbered.responses.lengths
     rows = np.zeros((len(lengths), 2 * order + 2))
-    for block in ngrams.count(numbered, order):
-        for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
-            rows[block.samples, n] = np.minimum(own, other.max(axis=1, initial=0)).sum(axis=0, dtype=np.int64)
+    for matches in ngrams.count(numbered, order):
+        gains = np.minimum(matches.own, matches.largest(matches.count))
+        ngrams.add_to(rows[:, matches.order - 1], matches.sample, gains)
     rows[:, order : 2 * order] = np.maximum(lengths[:, None] - np.arange(order), 0)
     rows[:, -2] = lengths
     if brevity == "closest":
@@ -230,11 +230,8 @@ class BleuStar(Metric, name="bleu_star"):
         numbered = ngrams.number(samples, self.tokenizer)
         rows = np.zeros((len(numbered.references.lengths), 2 * self.order + 2))
         owner = np.repeat(np.arange(len(samples)), numbered.n_references)
-        for block in ngrams.count(numbered, self.order):
-            present = ~np.isnan(block.weights)  # [j, b]
-            which = (numbered.first_reference[block.samples] + np.arange(len(present))[:, None])[present]
-            for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
-                rows[which, n] = np.minimum(own[:, None], other).sum(axis=0, dtype=np.int64)[present]
+        for matches in ngrams.count(numbered, self.order):
+            ngrams.add_to(rows[:, matches.order - 1], matches.reference, matches.shared())
         lengths = numbered.responses.lengths[owner]
         rows[:, self.order : 2 * self.order] = np.maximum(lengths[:, None] - np.arange(self.order), 0)
         rows[:, -2], rows[:, -1] = lengths, numbered.references.lengths

@@ -10,17 +10,25 @@ average only over orders that occur in both texts; the author's script instead g
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from importlib.metadata import version
+from typing import Annotated, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from interloq.data.batched import batched
+from interloq.data.text.token_texts import Texts, TokenNumbering
 from interloq.errors import SpecError
-from interloq.metrics.metric import Array, Metric
+from interloq.metrics.metric import Array, Metric, reference_counts, reference_texts, replies
+from interloq.metrics.overlap import ngrams
 from interloq.needs import Needs
 from interloq.records import Sample
+
+SAMPLES = 256  # whose n-grams are counted at a time
+_IS_SPACE = np.array([chr(code).isspace() for code in range(0x3002)])  # the last one is U+3000
 
 
 @dataclass(frozen=True)
@@ -48,14 +56,13 @@ class Chrf(Metric, name="chrf"):
             raise SpecError(f"chrf: beta must be 1 or more, got {self.beta}")
 
     def built_with(self) -> str:
-        import sacrebleu
-
-        return f"sacrebleu-{sacrebleu.__version__}"
+        return f"sacrebleu-{version('sacrebleu')}"
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """Return [n-grams of the reply, n-grams of the reference, matches] of each order."""
-        rows = [self._counts(sample) for sample in samples]
-        return np.array(rows, dtype=np.float64).reshape(len(samples), 3 * (self.char_order + self.word_order))
+        """Return [n-grams of the reply, n-grams of the reference, matches] of each order, for the best reference."""
+        rows = [np.zeros((0, 3 * (self.char_order + self.word_order)))]
+        rows += map(self._best_references, batched(samples, SAMPLES))
+        return np.concatenate(rows)
 
     def value(self, total: Array) -> Array:
         precision, recall = self._precision_and_recall(total)
@@ -76,16 +83,76 @@ class Chrf(Metric, name="chrf"):
         recall = np.where(used, matches / np.maximum(reference, 1), 0).sum(axis=-1) / n
         return precision, recall
 
-    def _counts(self, sample: Sample) -> list[int]:
-        # sacrebleu's public methods return only scores, which cannot be summed: we depend on these three private names
-        chrf = self._sacrebleu
-        references = [chrf._preprocess_segment(reference.text) for reference in sample.references]
-        known = chrf._extract_reference_info(references)
-        counts: list[int] = chrf._compute_segment_statistics(chrf._preprocess_segment(sample.response), known)
-        return counts
+    def _best_references(self, samples: Sequence[Sample]) -> Array:
+        """Return counts with the first of the references that give a reply its best score, as sacrebleu does."""
+        responses, references = self._lowercase(replies(samples)), self._lowercase(reference_texts(samples))
+        n_references = np.array(reference_counts(samples))
+        rows = _count(self._characters(responses), self._characters(references), n_references, self.char_order)
+        if self.word_order:
+            numbering = TokenNumbering(_Words())
+            words = (numbering.texts(responses), numbering.texts(references))
+            rows = np.concatenate([rows, _count(*words, n_references, self.word_order)], axis=1)
+        scores = self._score_in_order(rows)
+        owner = np.repeat(np.arange(len(samples)), n_references)
+        best = np.full(len(samples), -1.0)
+        np.maximum.at(best, owner, scores)
+        is_best = np.flatnonzero(scores == best[owner])
+        return rows[is_best[np.unique(owner[is_best], return_index=True)[1]]]
 
-    @cached_property
-    def _sacrebleu(self) -> Any:
-        from sacrebleu.metrics.chrf import CHRF
+    def _lowercase(self, texts: list[str]) -> list[str]:
+        return list(map(str.lower, texts)) if self.lowercase else texts
 
-        return CHRF(self.char_order, self.word_order, self.beta, self.lowercase, self.whitespace)
+    def _characters(self, texts: list[str]) -> Texts:
+        """Return texts as characters, by their numbers in Unicode."""
+        codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.int32)
+        characters = Texts(codes, np.cumsum([0, *map(len, texts)]))
+        if self.whitespace:
+            return characters
+        return characters.without(_IS_SPACE[np.minimum(codes, len(_IS_SPACE) - 1)])
+
+    def _score_in_order(self, rows: Array) -> Array:
+        """Return scores, computed in sacrebleu's order of operations, so that the same references have equal ones."""
+        precision, recall, n = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+        for response, reference, matches in rows.reshape(len(rows), -1, 3).transpose(1, 2, 0):
+            used = (response > 0) & (reference > 0)
+            precision += np.where(used, matches / np.maximum(response, 1), 0)
+            recall += np.where(used, matches / np.maximum(reference, 1), 0)
+            n += used
+        precision, recall = precision / np.maximum(n, 1), recall / np.maximum(n, 1)
+        weight = self.beta**2
+        below = weight * precision + recall
+        return np.where(below > 0, 100 * ((1 + weight) * precision * recall / np.where(below > 0, below, 1)), 0)
+
+
+class _Words:
+    """Splits at white space, and one punctuation mark from the end of a word, or else from its start."""
+
+    by_word: ClassVar[bool] = True
+
+    def tokens(self, text: str) -> list[str]:
+        tokens = []
+        for word in text.split():
+            if len(word) > 1 and word[-1] in string.punctuation:
+                tokens += [word[:-1], word[-1]]
+            elif len(word) > 1 and word[0] in string.punctuation:
+                tokens += [word[0], word[1:]]
+            else:
+                tokens.append(word)
+        return tokens
+
+    def signature(self) -> str:
+        return "chrf"
+
+
+def _count(responses: Texts, references: Texts, n_references: NDArray[np.int64], order: int) -> Array:
+    """Return [n-grams of the reply, n-grams of the reference, matches] of each order, for each reference."""
+    numbered = ngrams.Numbered(responses, references, np.ones(len(references.lengths)), n_references)
+    own = np.repeat(responses.lengths, n_references)
+    rows = np.zeros((len(own), order, 3))
+    for n in range(1, order + 1):
+        rows[:, n - 1, 1] = np.maximum(references.lengths - n + 1, 0)
+        # sacrebleu counts no n-grams of the reply of an order that the reference does not have
+        rows[:, n - 1, 0] = np.where(rows[:, n - 1, 1] > 0, np.maximum(own - n + 1, 0), 0)
+    for matches in ngrams.count(numbered, order):
+        ngrams.add_to(rows[:, matches.order - 1, 2], matches.reference, matches.shared())
+    return rows.reshape(len(own), 3 * order)

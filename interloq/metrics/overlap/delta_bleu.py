@@ -21,15 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.metrics.metric import Array, needs_references
 from interloq.metrics.overlap import ngrams
 from interloq.metrics.overlap.bleu import BleuMetric, Formula, Smoothing, check_order
+from interloq.metrics.overlap.ngrams import Matches
 from interloq.records import Sample
 from interloq.registry import component
 
@@ -74,9 +74,10 @@ def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
     """Return weighted matches, weighted n-gram totals and lengths for each sample."""
     lengths = numbered.responses.lengths
     rows = np.zeros((len(lengths), 2 * order + 2))
-    for block in ngrams.count(numbered, order):
-        for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
-            rows[block.samples, n] = _sum_columns(_NUMERATORS[mode](own, other, block.weights))
+    weights = np.nan_to_num(numbered.weights)
+    for matches in ngrams.count(numbered, order):
+        gains = _NUMERATORS[mode](matches, weights[matches.reference])
+        ngrams.add_to(rows[:, matches.order - 1], matches.sample, gains)
     grams = np.maximum(lengths[:, None] - np.arange(order), 0)
     rows[:, order : 2 * order] = grams * ngrams.largest_weights(numbered)[:, None]
     rows[:, -2] = lengths
@@ -87,31 +88,19 @@ def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
     return rows
 
 
-def _sum_columns(gains: Array) -> Array:
-    """Sum each column from top to bottom: numpy sums a single column in another order, with another last bit."""
-    if gains.shape[1] > 1:
-        return np.asarray(gains.sum(axis=0))
-    return np.concatenate([[0.0], gains[:, 0]]).cumsum()[-1:]
-
-
-def _sentence(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
+def _sentence(matches: Matches, weights: Array) -> Array:
     """Return max(0, max_j w_j · min(c_h, c_rj)): only references with weight above 0 matter."""
-    gain = np.minimum(own[:, None], other) * np.nan_to_num(np.maximum(weights, 0))
-    return np.asarray(gain.max(axis=1, initial=0))
+    return matches.largest(np.maximum(weights, 0) * matches.shared())
 
 
-def _corpus(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
+def _corpus(matches: Matches, weights: Array) -> Array:
     """Return (largest weight among references with g) · min(c_h, largest count): these may be different references."""
-    weight = np.where(other > 0, np.nan_to_num(weights), -np.inf).max(axis=1, initial=-np.inf)
-    count = np.minimum(own, other.max(axis=1, initial=0))
-    return np.asarray(np.where(count > 0, weight, 0) * count)
+    return np.asarray(matches.largest(weights) * np.minimum(matches.own, matches.largest(matches.count)))
 
 
-def _paper(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
+def _paper(matches: Matches, weights: Array) -> Array:
     """Return the maximum over references with g of w_j · min(c_h, c_rj); negative if only bad references contain g."""
-    gain = np.where(other > 0, np.minimum(own[:, None], other) * np.nan_to_num(weights), -np.inf)
-    best = gain.max(axis=1, initial=-np.inf)
-    return np.where(np.isfinite(best), best, 0)
+    return matches.largest(weights * matches.shared())
 
 
 _NUMERATORS = {"sentence": _sentence, "corpus": _corpus, "paper": _paper}

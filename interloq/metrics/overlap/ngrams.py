@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """N-gram counts of replies and their references, for many samples at once.
 
-Texts become numbered tokens in flat arrays. Counting compares every token of a reply with every token of its references
-in one array operation over a block of samples of similar length; an n-gram matches where n adjacent tokens match. For
-replies of usual length that is far faster than hashing n-grams one by one. Samples that are too long are counted with a
-dictionary, with results in the same form.
+Texts become numbered tokens in flat arrays. The distinct n-grams of each reply are numbered, and a table leads from an
+n-gram without its last token, and that token, to the number. Every token of a reference is looked up once, and only
+where it continues an n-gram of the reply are longer ones looked up. So the work is one look-up per token, and little
+more for the n-grams that match.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.text.token_texts import Ints, Texts, TokenNumbering
+from interloq.data.text.token_texts import Texts, TokenNumbering
 from interloq.data.text.tokenize import Tokenizer
 from interloq.metrics.metric import reference_counts, reference_texts, replies
 from interloq.records import Sample
 
-BLOCK = 2**20  # cells compared at a time: few enough to fit in a cache
-LONGEST = 255  # counts fit in a byte up to this length; longer texts are counted with a dictionary
+BLOCK, SAMPLES = 2**16, 256  # tokens and samples counted at a time: few enough to stay in a cache
+TABLE = 2**22  # entries of a table; more keys than this are searched in sorted order
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,38 +34,66 @@ class Numbered:
     responses: Texts
     references: Texts
     weights: NDArray[np.float64]
-    n_references: NDArray[np.int64]
+    n_references: Numbers
 
     @property
-    def first_reference(self) -> NDArray[np.int64]:
+    def first_reference(self) -> Numbers:
         """Index of each sample's first reference."""
         return np.cumsum(self.n_references) - self.n_references
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """N-gram counts of a block of samples.
+class Matches:
+    """The distinct n-grams of some replies, of one order, and the references of their samples that contain them.
 
-    `response[n-1][g, b]` is the count of n-gram g in reply b, 0 if there is none or it was already counted.
-    `references[n-1][g, j, b]` is its count in reference j. `samples[b]` is the index of sample b.
+    N-gram g is in the reply of sample `sample[g]`, `own[g]` times, first at token `place[g]` of all replies. A sample's
+    n-grams are consecutive and in the order of the reply. Match m says that reference `reference[m]` contains n-gram
+    `gram[m]` `count[m]` times; matches are sorted by n-gram, then by reference.
     """
 
-    samples: NDArray[np.int64]
-    weights: NDArray[np.float64]  # [j, b]; NaN where sample b has no reference j
-    response: list[NDArray[Any]]
-    references: list[NDArray[Any]]
+    order: int
+    sample: Numbers
+    own: Numbers
+    place: Numbers
+    gram: Numbers
+    reference: Numbers
+    count: Numbers
+
+    def shared(self) -> Numbers:
+        """Return for each match how often the n-gram is in both texts."""
+        return np.minimum(self.own[self.gram], self.count)
+
+    def largest(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return for each n-gram the largest of the values of its matches; 0 without a match."""
+        largest = np.zeros(len(self.own), dtype=values.dtype)
+        if len(values):
+            starts = np.flatnonzero(np.diff(self.gram, prepend=-1))
+            largest[self.gram[starts]] = np.maximum.reduceat(values, starts)
+        return largest
+
+
+def add_to(sums: NDArray[np.float64], groups: Numbers, values: NDArray[Any]) -> None:
+    """Add values to the sums of their groups, in their order, so that the last bit does not depend on the blocks."""
+    if len(groups):
+        first = groups.min()
+        added = np.bincount(groups - first, weights=values)
+        sums[first : first + len(added)] += added
 
 
 def number(samples: Sequence[Sample], tokenizer: Tokenizer) -> Numbered:
     """Tokenise and number the texts of samples."""
-    numbering = TokenNumbering(tokenizer)
+    return number_with(TokenNumbering(tokenizer), samples)
+
+
+def number_with(numbering: TokenNumbering, samples: Sequence[Sample]) -> Numbered:
+    """Number the texts of samples in a vocabulary that can be read afterwards."""
     responses = numbering.texts(replies(samples))
     references = numbering.texts(reference_texts(samples))
     weights = np.array([r.weight for sample in samples for r in sample.references], dtype=np.float64)
     return Numbered(responses, references, weights, np.array(reference_counts(samples), dtype=np.int64))
 
 
-def closest_lengths(numbered: Numbered) -> NDArray[np.int64]:
+def closest_lengths(numbered: Numbered) -> Numbers:
     """Return for each sample the reference length closest to the reply's; of two equally close ones, the shorter."""
     lengths = numbered.references.lengths
     own = np.repeat(numbered.responses.lengths, numbered.n_references)
@@ -90,82 +119,111 @@ def _per_sample(operation: np.ufunc, values: NDArray[Any], numbered: Numbered) -
     return np.asarray(operation.reduceat(values, numbered.first_reference))
 
 
-def count(numbered: Numbered, order: int) -> Iterator[Counts]:
-    """Yield counts of all n-grams up to `order`, in blocks; every sample with references is in one block."""
-    widths = _per_sample(np.maximum, numbered.references.lengths, numbered)
-    longest = np.maximum(widths, numbered.responses.lengths)
-    short = longest <= LONGEST
-    for block in _blocks(numbered, widths, np.flatnonzero(short)):
-        yield _count_by_comparing(numbered, widths, block, order)
-    for i in np.flatnonzero(~short):
-        yield _dictionary(numbered, int(i), order)
-
-
-def _blocks(numbered: Numbered, widths: NDArray[np.int64], samples: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield blocks of samples of similar shape, so that little padding is needed."""
-    size = np.stack([numbered.n_references, widths, numbered.responses.lengths])[:, samples]
-    samples, size = samples[np.lexsort(size[::-1])], np.maximum(size[:, np.lexsort(size[::-1])], 1)
-    start = 0
-    while start < len(samples):
-        # grow until the padded block, as wide as its widest member, is full
-        stop = start + max(1, BLOCK // int(size[:, start].prod()))
-        cells = np.maximum.accumulate(size[:, start:stop], axis=1).prod(axis=0) * np.arange(
-            1, size[:, start:stop].shape[1] + 1
-        )
-        stop = start + max(1, int(np.searchsorted(cells, BLOCK, side="right")))
-        yield samples[start:stop]
+def count(numbered: Numbered, order: int) -> Iterator[Matches]:
+    """Yield the n-grams of every reply up to `order`: all orders of a block of samples, then of the next block."""
+    first = np.append(numbered.first_reference, numbered.n_references.sum())
+    tokens = numbered.responses.ends + numbered.references.ends[first]
+    start, n_samples = 0, len(numbered.n_references)
+    while start < n_samples:
+        full = int(np.searchsorted(tokens, tokens[start] + BLOCK, side="right")) - 1
+        stop = max(start + 1, min(full, start + SAMPLES))
+        yield from _count_block(numbered, start, stop, first[start : stop + 1], order)
         start = stop
 
 
-def _count_by_comparing(numbered: Numbered, widths: NDArray[np.int64], block: NDArray[np.int64], order: int) -> Counts:
-    """Count by comparing all pairs of tokens; the block is the last axis, so every operation runs along it."""
-    response = np.ascontiguousarray(numbered.responses.pad(block, _width(numbered.responses.lengths[block]), -1).T)
-    references, weights = _references(numbered, block, _width(widths[block]))
-    own = response[:, None] == response[None]  # [i', i, b]
-    other = response[None, :, None] == references[:, None]  # [l, i, j, b]
-    lengths = numbered.responses.lengths[block]
-    counts = Counts(block, weights, [], [])
-    own_n, other_n = own, other
+def _count_block(numbered: Numbered, start: int, stop: int, first: Numbers, order: int) -> Iterator[Matches]:
+    """Yield the n-grams of some consecutive samples; their references are `first[0]` to `first[-1]`."""
+    replies, references = numbered.responses.part(start, stop), numbered.references.part(first[0], first[-1])
+    n_samples, lengths = stop - start, references.lengths
+    owner = np.repeat(np.arange(n_samples), replies.lengths)
+    reference_at = np.repeat(np.arange(first[0], first[-1]), lengths)
+
+    # words are numbered within the block, so that the table of samples and words is small
+    words, own = np.unique(replies.tokens, return_inverse=True)
+    known = np.zeros(max(int(tokens.max(initial=-1)) for tokens in (replies.tokens, references.tokens)) + 1, np.int64)
+    known[words] = np.arange(1, len(words) + 1)
+    width = len(words) + 1  # 0 stands for words that are in no reply
+    keys = _Keys(owner * width + own + 1, n_samples * width)
+    sample_starts = np.repeat(np.arange(n_samples) * width, np.diff(references.ends[first - first[0]]))
+    found = keys.find(sample_starts + known[references.tokens])
+
+    # from here on, a word's number is its place among the words of its own reply, from 1
+    sample = owner[keys.first]
+    word = np.append(0, np.arange(1, len(sample) + 1) - np.searchsorted(sample, sample))
+    width = int(word.max()) + 1
+    next_own, next_other = _following(word[keys.numbers], replies), _following(word[found], references)
+
+    own_at, own_gram = np.arange(len(own)), keys.numbers
+    at = np.flatnonzero(found != 0)
+    gram = found[at]
     for n in range(1, order + 1):
         if n > 1:
-            own_n = own_n[:-1, :-1] & own[n - 1 :, n - 1 :]
-            other_n = other_n[:-1, :-1] & other[n - 1 :, n - 1 :]
-        valid = np.arange(own_n.shape[1])[:, None] <= lengths - n
-        repeated = (own_n & np.tri(own_n.shape[0], k=-1, dtype=bool).T[:, :, None]).any(axis=0)
-        counts.response.append(np.add.reduce(own_n, axis=0, dtype=np.uint8) * (valid & ~repeated))
-        counts.references.append(np.add.reduce(other_n, axis=0, dtype=np.uint8))
-    return counts
+            own_at, own_keys = _extend(own_at, own_gram, next_own, n, width)
+            at, other_keys = _extend(at, gram, next_other, n, width)
+            keys = _Keys(own_keys, (len(sample) + 1) * width)
+            own_gram, found = keys.numbers, keys.find(other_keys)
+            hits = np.flatnonzero(found != 0)
+            at, gram = at[hits], found[hits]
+            sample = owner[own_at[keys.first]]
+        pairs, counts = _count_equal((gram - 1) * len(lengths) + reference_at[at] - first[0])
+        grams = pairs // max(len(lengths), 1)
+        yield Matches(
+            order=n,
+            sample=sample + start,
+            own=np.bincount(own_gram, minlength=1)[1:],
+            place=own_at[keys.first] + numbered.responses.ends[start],
+            gram=grams,
+            reference=pairs - grams * len(lengths) + first[0],
+            count=counts,
+        )
 
 
-def _references(numbered: Numbered, block: NDArray[np.int64], width: int) -> tuple[Ints, NDArray[np.float64]]:
-    """Return the references of a block as [l, j, b], missing ones empty, and their weights as [j, b]."""
-    each = numbered.n_references[block]
-    columns = np.arange(_width(each))
-    present = columns < each[:, None]
-    which = (numbered.first_reference[block][:, None] + columns)[present]
-    tokens = np.full((len(block), len(columns), width), -2, dtype=np.int32)
-    tokens[present] = numbered.references.pad(which, width, -2)
-    weights = np.full((len(block), len(columns)), np.nan)
-    weights[present] = numbered.weights[which]
-    return np.ascontiguousarray(tokens.transpose(2, 1, 0)), np.ascontiguousarray(weights.T)
+class _Keys:
+    """Numbers the distinct keys of replies from 1, in the order in which they first occur; all are below `size`."""
+
+    def __init__(self, keys: Numbers, size: int) -> None:
+        self._sorted: Numbers | None = None
+        if size > TABLE:
+            self._sorted, keys = np.unique(keys, return_inverse=True)
+            size = len(self._sorted) + 1
+        place = np.arange(len(keys))
+        self._table = np.zeros(size, dtype=np.int64)
+        self._table[keys[::-1]] = place[::-1]  # of several places, the first one is written last
+        is_first = self._table[keys] == place
+        self.first = np.flatnonzero(is_first)  # where each key first occurs
+        self.numbers = np.cumsum(is_first)[self._table[keys]]
+        self._table[keys] = self.numbers
+
+    def find(self, keys: Numbers) -> Numbers:
+        """Return the number of each key; 0 if no reply has it."""
+        if self._sorted is None:
+            return self._table[keys]
+        places = np.searchsorted(self._sorted, keys)
+        return np.where(np.append(self._sorted, -1)[places] == keys, self._table[places], 0)
 
 
-def _width(lengths: NDArray[np.int64]) -> int:
-    return max(1, int(lengths.max(initial=0)))
+def _following(words: Numbers, texts: Texts) -> Numbers:
+    """Return the word after each token; 0 at the end of a text."""
+    following = np.append(words[1:], 0)
+    following[texts.ends[1:][texts.lengths > 0] - 1] = 0
+    return following
 
 
-def _dictionary(numbered: Numbered, sample: int, order: int) -> Counts:
-    """Count the n-grams of one sample of any length."""
-    first = int(numbered.first_reference[sample])
-    owned = range(first, first + int(numbered.n_references[sample]))
-    counts = Counts(np.array([sample]), numbered.weights[owned, None], [], [])
-    for n in range(1, order + 1):
-        response = ngrams(numbered.responses[sample].tolist(), n)
-        references = [ngrams(numbered.references[j].tolist(), n) for j in owned]
-        counts.response.append(np.array([*response.values()], dtype=np.int64).reshape(-1, 1))
-        table = [[reference[gram] for reference in references] for gram in response]
-        counts.references.append(np.array(table, dtype=np.int64).reshape(-1, len(owned), 1))
-    return counts
+def _extend(at: Numbers, grams: Numbers, following: Numbers, n: int, width: int) -> tuple[Numbers, Numbers]:
+    """Return where n-grams of n-1 known tokens and a known last one begin, and their keys."""
+    last = following[at + n - 2]
+    kept = np.flatnonzero(last != 0)
+    return at[kept], grams[kept] * width + last[kept]
+
+
+def _count_equal(numbers: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the distinct numbers, sorted, and how often each occurs."""
+    if numbers.max(initial=0) < 2**31:
+        numbers = numbers.astype(np.int32)  # sorted in half the time
+    numbers = np.sort(numbers)
+    is_new = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
+    starts = np.flatnonzero(is_new)
+    return numbers[starts].astype(np.int64), np.diff(starts, append=len(numbers))
 
 
 def ngrams(tokens: Sequence[Any], n: int) -> Counter[tuple[Any, ...]]:

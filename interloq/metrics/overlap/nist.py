@@ -15,7 +15,8 @@ references contain only one distinct word, no n-gram has information, and nothin
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Self
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from interloq.data.text.token_texts import Texts, TokenNumbering
 from interloq.data.text.tokenize import Tokenizer, TokenizerChoice
 from interloq.errors import InputError
-from interloq.metrics.metric import Array, Metric, needs_references, reference_counts, reference_texts, replies
+from interloq.metrics.metric import Array, Metric, needs_references, reference_texts
 from interloq.metrics.overlap import ngrams
 from interloq.metrics.overlap.bleu import check_order
 from interloq.needs import Needs
@@ -74,15 +75,17 @@ class Nist(Metric, name="nist"):
                 "nist is not fitted: it has no information weights", hint="call fit(samples) first, or use evaluate"
             )
         numbering = TokenNumbering(self.tokenizer)
-        responses = numbering.texts(replies(samples))
-        references = numbering.texts(reference_texts(samples))
-        owners = np.repeat(np.arange(len(samples)), reference_counts(samples))
-        lengths = responses.lengths
+        numbered = ngrams.number_with(numbering, samples)
+        lengths = numbered.responses.lengths
         rows = np.zeros((len(samples), 2 * self.order + 2))
-        rows[:, : self.order] = self._information.sum_matches(responses, references, owners, numbering.vocabulary())
+        information = self._information.of_ngrams(numbered.responses, numbering.vocabulary())
+        for matches in ngrams.count(numbered, self.order):
+            shared = np.minimum(matches.own, matches.largest(matches.count))
+            gains = shared * information[matches.order - 1][matches.place]
+            ngrams.add_to(rows[:, matches.order - 1], matches.sample, gains)
         rows[:, self.order : -2] = np.maximum(lengths[:, None] - np.arange(self.order), 0)
         rows[:, -2] = lengths
-        rows[:, -1] = _sum(owners, references.lengths, len(samples)) / np.bincount(owners, minlength=len(samples))
+        rows[:, -1] = ngrams.average_lengths(numbered)
         return rows
 
     def value(self, total: Array) -> Array:
@@ -108,8 +111,8 @@ def penalty(length: Array, reference: Array) -> Array:
 class Information:
     """Information weights of the n-grams of references.
 
-    Tokens are numbered in alphabetical order and n-grams by the index of their key in `keys[n-1]`, so sums are the same
-    to the last bit whatever the order of the samples.
+    Tokens are numbered in alphabetical order and n-grams by the index of their key in `keys[n-1]`. What follows an
+    n-gram that occurs once has no information, so longer n-grams that begin with it are left out.
     """
 
     source: str
@@ -126,83 +129,39 @@ class Information:
     def of(cls, samples: Sequence[Sample], tokenizer: Tokenizer, order: int) -> Information:
         """Compute the weights of n-grams in these samples' references."""
         numbering = TokenNumbering(tokenizer)
-        texts = numbering.texts(reference_texts(samples))
+        references = reference_texts(samples)
+        texts = numbering.texts(references)
         numbers = {token: i for i, token in enumerate(sorted(numbering.vocabulary()))}
-        prints = [int(fingerprint(text), 16) for text in reference_texts(samples)]
-        source = f"{len(prints)}-references-{sum(prints) % 2**64:016x}"  # does not depend on their order
+        prints = sum(int(fingerprint(text), 16) * n for text, n in Counter(references).items())
+        source = f"{len(references)}-references-{prints % 2**64:016x}"  # does not depend on their order
         made = cls(source, numbers, [], [])
         texts = made._renumber(texts, numbering.vocabulary())
         grams, before = np.zeros(len(texts.tokens), dtype=np.int64), np.array([len(texts.tokens)])
         for n in range(1, order + 1):
             keys = ngrams.gram_keys(grams, texts, n, len(numbers) + 1)
-            known, counts = np.unique(keys[keys >= 0], return_counts=True)
+            at = np.flatnonzero(keys >= 0)
+            known, found, counts = np.unique(keys[at], return_inverse=True, return_counts=True)
             made.keys.append(known)
             made.weights.append(np.log2(before[known // (len(numbers) + 1)] / counts))
-            grams, before = made._number_grams(keys, n), counts
+            grams, before = np.full(len(texts.tokens), -1), counts
+            grams[at] = np.where(counts[found] > 1, found, -1)
         return made
 
-    def sum_matches(
-        self, responses: Texts, references: Texts, owners: NDArray[np.int64], vocabulary: list[str]
-    ) -> Array:
-        """Return the information of the matches of each reply and order."""
-        size = len(responses.lengths)
-        of_response = self._grams(self._renumber(responses, vocabulary))
-        of_reference = self._grams(self._renumber(references, vocabulary))
-        columns = []
-        for weights, own, other in zip(self.weights, of_response, of_reference, strict=True):
-            width = max(len(weights), 1)
-            pairs, counts = _count_ngrams(*own, width)
-            gains = (
-                np.minimum(counts, _largest(owners, *_count_ngrams(*other, width), pairs, width))
-                * weights[pairs % width]
-            )
-            columns.append(_sum(pairs // width, gains, size))
-        return np.stack(columns, axis=1)
-
-    def _grams(self, texts: Texts) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield the text index and number of every known n-gram, by order."""
-        owners = np.repeat(np.arange(len(texts.lengths)), texts.lengths)
+    def of_ngrams(self, texts: Texts, vocabulary: list[str]) -> list[Array]:
+        """Return for each order the information of the n-gram that begins at each token; 0 if it is unknown."""
+        texts = self._renumber(texts, vocabulary)
         grams = np.zeros(len(texts.tokens), dtype=np.int64)
-        for n in range(1, len(self.keys) + 1):
-            grams = self._number_grams(ngrams.gram_keys(grams, texts, n, len(self.numbers) + 1), n)
-            yield owners[grams >= 0], grams[grams >= 0]
-
-    def _number_grams(self, keys: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        """Return the indices of keys among the known keys of this order; -1 for unknown keys."""
-        known = self.keys[n - 1]
-        if not len(known):
-            return np.full_like(keys, -1)
-        places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-        return np.where(known[places] == keys, places, -1)
+        information = []
+        for n, (known, weights) in enumerate(zip(self.keys, self.weights, strict=True), start=1):
+            keys = ngrams.gram_keys(grams, texts, n, len(self.numbers) + 1)
+            places = np.searchsorted(known, keys)
+            # the key -1, which stands for no n-gram, is never known
+            grams = np.where(np.append(known, -2)[places] == keys, places, -1)
+            information.append(np.append(weights, 0.0)[grams])
+        return information
 
     def _renumber(self, texts: Texts, vocabulary: list[str]) -> Texts:
         table = np.array([self.numbers.get(token, -1) for token in vocabulary], dtype=np.int32)
         if not len(table):
             return texts
         return Texts(table[texts.tokens], texts.ends)
-
-
-def _count_ngrams(
-    texts: NDArray[np.int64], grams: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return distinct pairs of a text and an n-gram, as text · size + n-gram, sorted, and how often each occurs."""
-    pairs, counts = np.unique(texts * size + grams, return_counts=True)
-    return pairs, counts
-
-
-def _largest(
-    owners: NDArray[np.int64], pairs: NDArray[np.int64], counts: NDArray[np.int64], wanted: NDArray[np.int64], size: int
-) -> NDArray[np.int64]:
-    """Return the largest count in one of the sample's references, for each pair of a sample and an n-gram."""
-    most = np.zeros(len(wanted), dtype=np.int64)
-    if not len(wanted):
-        return most
-    in_sample = owners[pairs // size] * size + pairs % size
-    places = np.minimum(np.searchsorted(wanted, in_sample), len(wanted) - 1)
-    is_wanted = wanted[places] == in_sample
-    np.maximum.at(most, places[is_wanted], counts[is_wanted])
-    return most
-
-
-def _sum(groups: NDArray[np.int64], values: NDArray[np.float64] | NDArray[np.int64], size: int) -> Array:
-    return np.bincount(groups, weights=values, minlength=size).astype(np.float64)

@@ -51,61 +51,70 @@ def numbered_of(samples: list[tuple[list[str], list[list[str]]]]) -> ngrams.Numb
     return ngrams.number(records, create("whitespace", kind="tokenizer"))
 
 
-def found(counts: ngrams.Counts, column: int, n: int, references: int) -> Counter[tuple[int, ...]]:
-    """(count in the reply, counts in its references) of each n-gram of one sample, as a multiset."""
-    own, other = counts.response[n - 1], counts.references[n - 1]
-    return Counter(
-        (int(own[g, column]), *map(int, other[g, :references, column])) for g in range(len(own)) if own[g, column]
-    )
+Counted = Counter[tuple[int, ...]]
 
 
-def expected(response: list[str], references: list[list[str]], n: int) -> Counter[tuple[int, ...]]:
-    def counted(tokens: list[str]) -> Counter[tuple[str, ...]]:
-        return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
+def found(samples: list[tuple[list[str], list[list[str]]]], order: int) -> dict[tuple[int, int], Counted]:
+    """(count in the reply, counts in its references) of each n-gram, as a multiset by sample and order."""
+    numbered = numbered_of(samples)
+    starts = numbered.responses.ends.tolist()
+    counted: dict[tuple[int, int], Counted] = {}
+    for matches in ngrams.count(numbered, order):
+        assert matches.sample.tolist() == sorted(matches.sample.tolist())
+        assert matches.place.tolist() == sorted(matches.place.tolist())
+        cells = list(zip(matches.gram.tolist(), matches.reference.tolist(), strict=True))
+        assert cells == sorted(set(cells))
+        by_cell = dict(zip(cells, matches.count.tolist(), strict=True))
+        assert all(n > 0 for n in by_cell.values())
+        for gram, (i, own, place) in enumerate(
+            zip(matches.sample.tolist(), matches.own.tolist(), matches.place.tolist(), strict=True)
+        ):
+            assert starts[i] <= place <= starts[i + 1] - matches.order
+            first = numbered.first_reference[i]
+            row = [by_cell.pop((gram, first + j), 0) for j in range(len(samples[i][1]))]
+            counted.setdefault((i, matches.order), Counter())[own, *row] += 1
+        assert not by_cell  # no match with the reference of another sample
+    return counted
 
-    tables = [counted(reference) for reference in references]
-    return Counter((count, *(table[gram] for table in tables)) for gram, count in counted(response).items())
+
+def expected(samples: list[tuple[list[str], list[list[str]]]], order: int) -> dict[tuple[int, int], Counted]:
+    counted: dict[tuple[int, int], Counted] = {}
+    for i, (response, references) in enumerate(samples):
+        for n in range(1, order + 1):
+            tables = [ngrams.ngrams(reference, n) for reference in references]
+            for gram, count in ngrams.ngrams(response, n).items():
+                counted.setdefault((i, n), Counter())[count, *(table[gram] for table in tables)] += 1
+    return counted
 
 
-@pytest.mark.parametrize("longest", [0, 6, 255], ids=["dictionary", "mixed", "comparing"])
-@given(st.lists(SAMPLE, min_size=1, max_size=6), st.integers(1, 4))
+@pytest.mark.parametrize("table", [0, 30, ngrams.TABLE], ids=["sorted", "mixed", "table"])
+@given(st.lists(SAMPLE, max_size=8), st.integers(1, 4), st.sampled_from([1, 20, ngrams.BLOCK]), st.integers(1, 5))
 def test_counts_are_those_of_counters(
-    longest: int, samples: list[tuple[list[str], list[list[str]]]], order: int
+    table: int, samples: list[tuple[list[str], list[list[str]]]], order: int, block: int, most: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngrams, "LONGEST", longest)
-        blocks = list(ngrams.count(numbered_of(samples), order))
-    met = []
-    for counts in blocks:
-        for column, i in enumerate(counts.samples.tolist()):
-            met.append(i)
-            response, references = samples[i]
-            for n in range(1, order + 1):
-                assert found(counts, column, n, len(references)) == expected(response, references, n)
-    assert sorted(met) == list(range(len(samples)))
+        patch.setattr(ngrams, "TABLE", table)
+        patch.setattr(ngrams, "BLOCK", block)
+        patch.setattr(ngrams, "SAMPLES", most)
+        assert found(samples, order) == expected(samples, order)
 
 
 @given(st.lists(SAMPLE, min_size=1, max_size=12), st.sampled_from([1, 40, 300]))
-def test_blocks_hold_every_sample_once_and_stay_small(
-    samples: list[tuple[list[str], list[list[str]]]], size: int
-) -> None:
+def test_blocks_stay_small(samples: list[tuple[list[str], list[list[str]]]], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ngrams, "BLOCK", size)
-        blocks = list(ngrams.count(numbered_of(samples), 1))
-    assert sorted(i for counts in blocks for i in counts.samples.tolist()) == list(range(len(samples)))
-    for counts in blocks:
-        widest = max(len(samples[i][0]) or 1 for i in counts.samples)
-        longest = max(len(reference) or 1 for i in counts.samples for reference in samples[i][1])
-        most = max(len(samples[i][1]) for i in counts.samples)
-        assert len(counts.samples) == 1 or len(counts.samples) * widest * longest * most <= size
+        blocks = [set(matches.sample.tolist()) for matches in ngrams.count(numbered_of(samples), 1)]
+    for block in blocks:
+        tokens = sum(len(text) for i in block for text in (samples[i][0], *samples[i][1]))
+        assert len(block) < 2 or tokens <= size
 
 
-def test_absent_references_have_no_weight() -> None:
-    (counts,) = ngrams.count(numbered_of([(["a"], [["a"]]), (["a"], [["a"], ["b"]])]), 1)
-    weights = {int(i): counts.weights[:, b].tolist() for b, i in enumerate(counts.samples)}
-    assert weights[1] == [1, 1]
-    assert weights[0][0] == 1
-    assert np.isnan(weights[0][1])
+def test_the_largest_value_of_an_n_gram_without_a_match_is_0() -> None:
+    (matches,) = ngrams.count(numbered_of([(["a", "b", "a"], [["a"], ["c", "a", "a", "a"]])]), 1)
+    assert matches.own.tolist() == [2, 1]
+    assert matches.shared().tolist() == [1, 2]
+    assert matches.largest(matches.count).tolist() == [3, 0]
+    assert matches.largest(np.array([-2.0, -1.5])).tolist() == [-1.5, 0]
 
 
 @given(st.lists(SAMPLE, min_size=1, max_size=6))
@@ -135,14 +144,11 @@ def test_no_samples_have_no_lengths() -> None:
     assert list(ngrams.count(numbered, 2)) == []
 
 
-@pytest.mark.parametrize("length", [254, 255, 256, 300])
 @pytest.mark.parametrize("longer", ["reply", "reference"])
-def test_a_count_above_a_byte_is_not_cut(length: int, longer: str) -> None:
-    long, short = ["a"] * length, ["a"] * 3
+def test_long_texts_are_counted_in_full(longer: str) -> None:
+    long, short = ["a", *"bcd", "a"] * 300, ["a"] * 3
     sample = (long, [short]) if longer == "reply" else (short, [short, long])
-    (counts,) = ngrams.count(numbered_of([sample]), 2)
-    for n in (1, 2):
-        assert found(counts, 0, n, len(sample[1])) == expected(*sample, n)
+    assert found([sample], 2) == expected([sample], 2)
 
 
 @given(st.lists(TOKENS, max_size=5), st.integers(1, 4))
