@@ -16,8 +16,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.text.joined_texts import JoinedTexts
 from interloq.records import Pair, Reference, Sample
 
+HEAD = 8  # letters that are compared of many texts at once
 FIRST = 12  # characters, in which most different texts differ
 ADDED = ("parrot", "retrieved:")  # sources of references that did not come with the sample
 _CONTROL = ("Cc", "Cf")  # line ends and tabs; marks that join emoji or change the direction of writing
@@ -136,6 +141,17 @@ def reads_like(first: str, second: str) -> bool:
 def is_own(sample: Sample, reference: Reference) -> bool:
     """Return whether a reference is a copy of the judged reply."""
     return reads_like(sample.response, reference.text)
+
+
+def find_copies(replies: JoinedTexts, others: JoinedTexts, owner: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of the other texts read like the reply whose index is in `owner`."""
+    first, second = replies.heads(HEAD)[:, owner], others.heads(HEAD)
+    # letters that are not ASCII, or follow other characters, are compared by `reads_like`
+    differ = ((first != second) & (first > 0) & (second > 0)).any(axis=0)
+    copies = np.zeros(len(owner), dtype=bool)
+    for i in np.flatnonzero(~differ).tolist():
+        copies[i] = reads_like(replies.texts[owner[i]], others.texts[i])
+    return copies
 
 
 def without_own(sample: Sample) -> Sample:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks on samples, made while they are read: what can make a score misleading.
 
-Each check counts the replies it concerns, by system, and may add a note. No sample is read twice or kept, so scoring a
-million samples takes a few seconds longer.
+Each check counts the replies it concerns, by system, and may add a note. No sample is read twice or kept, and texts are
+compared many at a time, so the checks take less than a tenth of the time of ΔBLEU.
 
 docs/metrics/README.md lists them. Further ones are `unknown judge` (users that the metric's model does not know),
 `rater` (weak dev figures), and `other samples` and `other references` (systems scored beside each other on different
@@ -15,17 +15,22 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, product
+from itertools import chain, compress, product
 
+import numpy as np
+
+from interloq.data.batched import batched
+from interloq.data.records.sample_fingerprint import SamplePrints
+from interloq.data.text.joined_texts import JoinedTexts
 from interloq.data.text.language import certain_language, language_name, language_of, resolve
 from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import count
-from interloq.metrics.metric import Metric
+from interloq.metrics.metric import Metric, reference_counts, reference_texts
 from interloq.metrics.traits import Traits, parts, traits
 from interloq.rate.summary import warnings_of
 from interloq.records import NO_SYSTEM, Note, Sample
 from interloq.registry import full_spec, name_of, title
-from interloq.retrieve.leaks import is_own, reads_like
+from interloq.retrieve.leaks import find_copies
 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 RARE = 0.01  # share of samples in a language below which they are not reported: a text is rarely taken for another one
@@ -36,6 +41,7 @@ COUNTED = {  # method of a metric that counts samples → name of the note, and 
     "trained_on": ("trained on", "are among those {} learned from: its agreement with people is overstated on them"),
     "unknown_judges": ("unknown judge", "are judged by users unknown to the model of {}: it reads them as anyone"),
 }
+TOGETHER = 256  # samples checked at once: their texts stay in a cache
 SHOWN = 5  # systems named in a note
 
 
@@ -55,61 +61,60 @@ class Facts:
     unspaced: Counter[str] = field(default_factory=Counter)
     unspaced_texts: list[str] = field(default_factory=list)
     references: Counter[str] = field(default_factory=Counter)
-    # sums of hashes, which are equal for systems with the same ids, contexts and references
-    id_sums: Counter[str] = field(default_factory=Counter)
-    context_sums: Counter[str] = field(default_factory=Counter)
-    reference_sums: Counter[str] = field(default_factory=Counter)
+    # sums that are equal for systems with the same ids, contexts and references, if systems are compared
+    sums: dict[str, tuple[int, int, int]] = field(default_factory=dict)
 
-    def add(self, system: str, samples: Sequence[Sample]) -> None:
-        """Add samples of one system."""
-        responses = [sample.response for sample in samples]
-        self.samples[system] += len(samples)
-        self.lower_replies[system] += sum(map(str.islower, responses))
-        self.cased_replies[system] += sum(map(_has_capitals, responses))
-        unspaced = [text for text in responses if not text.isascii() and _is_unspaced(text)]
-        self.unspaced[system] += len(unspaced)
-        self.unspaced_texts += unspaced[: EXAMPLES - len(self.unspaced_texts)]
-        for sample in samples:
-            self.references[system] += len(sample.references)
-            self.id_sums[system] += hash(sample.id)
-            if sample.context:
-                self.context_sums[system] += hash(tuple(turn.text for turn in sample.context))
-                self.parrots[system] += reads_like(sample.response, sample.context[-1].text)
-            self.reference_sums[system] += hash(frozenset((r.text, r.weight) for r in sample.references))
-            if sample.references:
-                self._add_references(system, sample)
+    def add(self, samples: Sequence[Sample], references: JoinedTexts) -> None:
+        """Add samples; `references` are the texts of all their references."""
+        systems, responses = [sample.system for sample in samples], [sample.response for sample in samples]
+        self.samples.update(systems)
+        self.lower_replies.update(compress(systems, map(str.islower, responses)))
+        self.cased_replies.update(compress(systems, map(_has_capitals, responses)))
+        for system, text in zip(systems, responses, strict=True):
+            if not text.isascii() and _is_unspaced(text):
+                self.unspaced[system] += 1
+                if len(self.unspaced_texts) < EXAMPLES:
+                    self.unspaced_texts.append(text)
+        joined = JoinedTexts.of(responses)
+        owners = np.array([i for i, sample in enumerate(samples) if sample.context], dtype=np.int64)
+        last_turns = JoinedTexts.of([samples[i].context[-1].text for i in owners.tolist()])
+        self.parrots.update(systems[i] for i in owners[find_copies(joined, last_turns, owners)])
+        if references.texts:
+            self._add_references(systems, samples, joined, references)
+
+    def _add_references(
+        self, systems: Sequence[str], samples: Sequence[Sample], responses: JoinedTexts, references: JoinedTexts
+    ) -> None:
+        counts = reference_counts(samples)
+        owners = np.repeat(np.arange(len(samples)), counts)
+        for system, n in zip(systems, counts, strict=True):
+            self.references[system] += n
+        having = list(compress(systems, counts))
+        firsts = [sample.references[0].text for sample in samples if sample.references]
+        self.lower_references.update(compress(having, map(str.islower, firsts)))
+        self.cased_references.update(compress(having, map(_has_capitals, firsts)))
+        copies = find_copies(responses, references, owners)
+        self.own.update(systems[i] for i in np.unique(owners[copies]))
+        distrusted = np.array([r.weight for sample in samples for r in sample.references]) <= 0
+        self.distrusted.update(systems[i] for i in np.unique(owners[distrusted]))
+        self.distrusted_references += int(distrusted.sum())
 
     def have_same_samples(self) -> bool:
         """Return whether all systems have the same samples, judging by ids or contexts."""
-        if not any(self.context_sums.values()) and len(set(self.samples.values())) < 2:
+        ids, contexts, _ = zip(*self.sums.values(), strict=True)
+        if not any(contexts) and len(set(self.samples.values())) < 2:
             return True
-        return self._agree(self.id_sums) or self._agree(self.context_sums)
+        return len(set(ids)) < 2 or len(set(contexts)) < 2
 
     def have_same_references(self) -> bool:
         """Return whether all systems have the same sets of references."""
-        return self._agree(self.reference_sums)
-
-    def _agree(self, sums: Counter[str]) -> bool:
-        return len({sums[system] for system in self.samples}) < 2
+        _, _, references = zip(*self.sums.values(), strict=True)
+        return len(set(references)) < 2
 
     def cases(self, system: str) -> tuple[str, str]:
         """Return the case of a system's replies and of their references: lower-case, cased, or unclear."""
         replies = _case_of(self.lower_replies[system], self.cased_replies[system])
         return replies, _case_of(self.lower_references[system], self.cased_references[system])
-
-    def _add_references(self, system: str, sample: Sample) -> None:
-        first = sample.references[0].text
-        self.lower_references[system] += first.islower()
-        self.cased_references[system] += _has_capitals(first)
-        own = distrusted = 0
-        for reference in sample.references:
-            own += is_own(sample, reference)
-            distrusted += reference.weight <= 0
-        if own:
-            self.own[system] += 1
-        if distrusted:
-            self.distrusted[system] += 1
-            self.distrusted_references += distrusted
 
 
 class Checks:
@@ -138,12 +143,13 @@ class Checks:
                 self._short[_length_key(part)] = Counter()
                 self._tokenizers[full_spec(part.tokenizer)] = part.tokenizer
 
-    def add(self, samples: Iterable[Sample]) -> None:
+    def add(self, samples: Sequence[Sample], references: JoinedTexts | None = None) -> None:
+        """Add samples; `references` are the texts of all their references, if they are joined already."""
+        self.facts.add(samples, references or JoinedTexts.of(reference_texts(samples)))
         groups: dict[str, list[Sample]] = {}
         for sample in samples:
             groups.setdefault(sample.system, []).append(sample)
         for system, group in groups.items():
-            self.facts.add(system, group)
             if self._looks_at_language:
                 self._languages.setdefault(system, Counter()).update(map(_sample_language, group))
                 certain = [sample for sample in group if certain_language(sample.response) not in ("", "en")]
@@ -157,9 +163,17 @@ class Checks:
 
     def watch(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Check samples and pass them on."""
-        for sample in samples:
-            self.add((sample,))
-            yield sample
+        for some in batched(samples, TOGETHER):
+            self.add(some)
+            yield from some
+
+    def compare_systems(self, ids: Iterable[str], systems: Sequence[str], prints: SamplePrints) -> None:
+        """Compare what systems were scored on, for `of_systems`."""
+        id_sums = Counter[str]()
+        for id, system in zip(ids, systems, strict=True):
+            id_sums[system] += hash(id)
+        for system, (_, contexts, references) in prints.sums(systems).items():
+            self.facts.sums[system] = (id_sums[system], contexts, references)
 
     def notes(self) -> tuple[Note, ...]:
         """Return notes on the data, then metric by metric."""

@@ -16,12 +16,13 @@ from interloq.data.batched import batched
 from interloq.data.records.columns import Rows, as_samples
 from interloq.data.records.dialogue_names import DialogueFinder
 from interloq.data.records.sample_fingerprint import SampleFingerprint, SamplePrints
+from interloq.data.text.joined_texts import JoinedTexts
 from interloq.errors import InputError, RejectedWarning, count
 from interloq.metrics.function import remember
-from interloq.metrics.metric import Array, FittedMetric, Metric, MetricLike, SetMetric, as_metric
+from interloq.metrics.metric import Array, FittedMetric, Metric, MetricLike, SetMetric, as_metric, reference_texts
 from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
 from interloq.registry import name_of, title
-from interloq.score.checks import Checks
+from interloq.score.checks import TOGETHER, Checks
 from interloq.score.score_task import Filter, Reasons, ScoreTask, compute_rows, identify_metrics, join_scored
 from interloq.score.split_metrics import change_scored, fit_alone, is_split, list_scored, with_rows
 from interloq.score.transposed import LayoutCheck
@@ -173,6 +174,8 @@ class _Scoring:
         for id, system, dialogue in zip(self.ids, self.system_of, self._finder.names(), strict=True):
             if dialogue:
                 self.dialogues[id, system] = dialogue
+        if self.by_system:
+            self._checks.compare_systems(self.ids, self.system_of, self.prints)
         self.notes: list[tuple[Note, ...]] = []
         for i in range(len(self.metrics)):
             notes = (*self._checks.of_data(), *self._checks.of_metric(i))
@@ -183,14 +186,15 @@ class _Scoring:
 
     def _watch(self) -> Iterator[Sample]:
         """Yield the samples; note and check them on the way."""
-        for chunk in batched(self._stream, CHUNK):
+        for chunk in batched(self._stream, TOGETHER):
             self.ids += [sample.id for sample in chunk]
             self.system_of += [sys.intern(sample.system) for sample in chunk]
+            references = JoinedTexts.of(reference_texts(chunk))
             self.fingerprint.add(chunk)
-            self.prints.add(chunk)
+            self.prints.add(chunk, references)
             self._finder.add(chunk)
             self._layout.add(chunk)
-            self._checks.add(chunk)
+            self._checks.add(chunk, references)
             yield from chunk
 
     def _join(

@@ -14,6 +14,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, overload
 from zlib import crc32
 
+import numpy as np
+
+from interloq.data.text.joined_texts import JoinedTexts
 from interloq.records import Sample
 from interloq.signature import fingerprint
 
@@ -31,7 +34,7 @@ class SamplePrint(NamedTuple):
 
 def sample_print(sample: Sample) -> SamplePrint:
     """Return the fingerprint of a sample."""
-    return _as_print(_numbers(sample))
+    return _as_print(_numbers(sample, [_plain(reference.text) for reference in sample.references]))
 
 
 def read_print(text: str) -> SamplePrint:
@@ -48,9 +51,24 @@ class SamplePrints(Sequence[str]):
     def __init__(self, numbers: array[int] | None = None) -> None:
         self._numbers = array("I") if numbers is None else numbers
 
-    def add(self, samples: Iterable[Sample]) -> None:
+    def add(self, samples: Sequence[Sample], references: JoinedTexts) -> None:
+        """Add samples; `references` are the texts of all their references."""
+        texts = list(references.texts)
+        for i in np.flatnonzero(~references.have_plain_spaces()).tolist():
+            texts[i] = _plain(texts[i])
+        stop = 0
         for sample in samples:
-            self._numbers.extend(_numbers(sample))
+            start, stop = stop, stop + len(sample.references)
+            self._numbers.extend(_numbers(sample, texts[start:stop]))
+
+    def sums(self, systems: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+        """Return sums over the replies, contexts and references of each system; `systems` names that of each sample."""
+        sums = dict.fromkeys(systems, (0, 0, 0))
+        for i, system in enumerate(systems):
+            reply, context, references = sums[system]
+            numbers = self._numbers[3 * i : 3 * i + 3]
+            sums[system] = (reply + numbers[0], context + numbers[1], references + numbers[2])
+        return sums
 
     def select(self, places: Iterable[int]) -> SamplePrints:
         """Return the fingerprints of these samples."""
@@ -72,12 +90,13 @@ class SamplePrints(Sequence[str]):
         return len(self._numbers) // 3
 
 
-def _numbers(sample: Sample) -> tuple[int, int, int]:
+def _numbers(sample: Sample, plain_references: Sequence[str]) -> tuple[int, int, int]:
     reply, context, references = _hash(_plain(sample.response)), 0, 0
     if turns := "\0".join([turn.text for turn in sample.context]):
         context = _hash(_plain(turns))
     if sample.references:
-        texts = [f"{_plain(reference.text)}\0{reference.weight!r}" for reference in sample.references]
+        weights = [reference.weight for reference in sample.references]
+        texts = [f"{text}\0{weight!r}" for text, weight in zip(plain_references, weights, strict=True)]
         references = _hash("\0".join(sorted(texts)))
     return reply, context, references
 
