@@ -4,16 +4,19 @@ import string
 import unicodedata
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import Reference, Sample
+from interloq.data.text.joined_texts import JoinedTexts
 from interloq.records import Pair
 from interloq.retrieve.leaks import (
     context_of,
     exclude_overlap,
     find_copied_threads,
+    find_copies,
     guard,
     ids,
     jaccard,
@@ -82,6 +85,20 @@ def test_case_and_marks_do_not_matter(text: str, data: st.DataObject) -> None:
     if plain:
         assert normalise_text(text) == normalise_text(text.swapcase()) == plain
         assert normalise_text(text[:place] + mark + text[place:]) == plain
+
+
+ALIKE = st.text(alphabet="aAbBkKi1I .'-\u0301\u0307\u212a\u0130\u200dé日", max_size=7)
+
+
+@given(st.lists(ALIKE, min_size=1, max_size=4), st.lists(st.tuples(ALIKE | st.text(max_size=9), st.integers(0, 3))))
+def test_copies_are_the_texts_that_normalise_alike(replies: list[str], others: list[tuple[str, int]]) -> None:
+    owners = [owner % len(replies) for _, owner in others]
+    texts = [text for text, _ in others]
+    found = find_copies(JoinedTexts.of(replies), JoinedTexts.of(texts), np.array(owners, dtype=np.int64))
+    expected = [
+        normalise_text(replies[owner]) == normalise_text(text) != "" for text, owner in zip(texts, owners, strict=True)
+    ]
+    assert found.tolist() == expected
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127)))
