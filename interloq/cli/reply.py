@@ -16,6 +16,8 @@ from interloq.cli.shared import arguments
 from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading
 from interloq.errors import InputError, count
 from interloq.play.play_options import OpeningOptions, ReplyOptions
+from interloq.servers.spending import SpendingLimits
+from interloq.shards.shard_options import ShardOptions
 from interloq.terminal.console import print_json, print_line, print_stderr
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ EXAMPLES = """\
   interloq reply prompts.jsonl --system mine='endpoint(url="http://localhost:8000/v1",model="name")' -o replies.jsonl
   interloq reply samples.jsonl --system new='retrieval(index="index")' --system old=eliza -o replies.jsonl
   interloq reply samples.jsonl --system new='retrieval(index="index")' --keep -o both.jsonl
-  interloq reply prompts.txt --system "hf(model='smollm2')" --n 5 --seed 1 -o replies.jsonl"""
+  interloq reply prompts.txt --system "hf(model='smollm2')" --n 5 --seed 1 -o replies.jsonl
+  interloq reply prompts.txt --system "hf(model='smollm2')" --workers 8 -o replies.jsonl"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bots(parser, "system", "a system that replies")
     arguments.add_options(parser, ReplyOptions(patience=PATIENCE))
     arguments.add_options(parser, OpeningOptions, only=("trust",))
+    arguments.add_options(parser, ShardOptions)
     arguments.add_output(parser, "the file to write; the same command resumes")
     add_limits(parser)
     arguments.add_map(parser)
@@ -59,7 +63,16 @@ def run(args: argparse.Namespace) -> None:
             reading(args) as read_options,
             limit_spending(args),
         ):
-            replied = reply_file(args.prompts, args.output, bots, options, reading=read_options, progress=progress)
+            replied = reply_file(
+                args.prompts,
+                args.output,
+                bots,
+                options,
+                shards=arguments.shard_options(args),
+                limits=arguments.make_options(SpendingLimits, args),
+                reading=read_options,
+                progress=progress,
+            )
     except KeyboardInterrupt:
         print_stderr(f"\n{count(tally.dialogues, 'reply', 'replies')} kept; rerun the same command to resume")
         raise

@@ -9,7 +9,7 @@ reply is left out and counted; the same command asks for it again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,12 @@ from interloq.play.prompts import Prompt, count_repeated_contexts, prompts_finge
 from interloq.play.run import try_out
 from interloq.play.samples import CARRIED
 from interloq.play.schedule import BotMatch, check_name, reply_match, seed_of
-from interloq.play.talk import PlayTally, talk
+from interloq.play.talk import PlayTally
+from interloq.play.talk_task import TalkTask, check_bots, journal_of, play_into
 from interloq.records import Dialogue, Sample
 from interloq.registry import spec
+from interloq.servers.spending import NO_LIMITS, SpendingLimits
+from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.signature import Signature
 
 GIVEN = "given"  # the system of kept replies that name none
@@ -63,12 +66,15 @@ def reply_file(
     systems: Mapping[str, BotLike],
     options: ReplyOptions = DEFAULTS,
     *,
+    shards: ShardOptions = ONE_PROCESS,
+    limits: SpendingLimits = NO_LIMITS,
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> Replied:
     """Let systems reply to the contexts of a file, and write their replies as samples.
 
     If the output exists, it must be from the same prompts, systems and seed; then only missing replies are asked for.
+    `limits` are those of the caller, for what cannot be shared among processes.
     """
     refuse_overwriting([output, journal_path(output)], [prompts])
     if not systems:
@@ -78,6 +84,7 @@ def reply_file(
     before = {} if str(prompts) == "-" else header(prompts)
     found = read_prompts(prompts, reading=reading)
     bots = {name: as_bot(bot) for name, bot in systems.items()}
+    check_bots(bots, shards, limits)
     kept = _collect_kept(found, bots) if options.keep else {}
     run: dict[str, Any] = {
         "prompts": prompts_fingerprint(found),
@@ -87,10 +94,14 @@ def reply_file(
     n = max(options.n, _stored_repeats(Path(output), run))
     rows = repeat_prompts(found, n)
     replied = Replied(len(found), repeated_contexts=count_repeated_contexts(found), tally=options.tally or PlayTally())
-    with Journal(journal_path(output), run) as journal:
+    task = TalkTask(bots, options.batch, patience=options.patience)
+    with Journal(journal_of(output, shards), run) as journal:
         _take_over(Path(output), bots, journal)
         with progress("replying", len(rows) * len(bots)) as step:
-            _ask(rows, bots, journal, options, replied, step)
+            matches = _choose_matches(rows, bots, journal, options.seed)
+            replied.missing = _count_missing(
+                play_into(journal, task, matches, shards, output=output, tally=replied.tally, progress=step)
+            )
         signature = Signature.of("reply", {"prompts": run["prompts"], "seed": options.seed})
         facts = {"signature": signature, **run, "n": n, "specs": {name: spec(bot) for name, bot in bots.items()}}
         facts["bots"] = _kept_bots(before, kept) | run["bots"]
@@ -104,35 +115,24 @@ def reply_file(
     return replied
 
 
-def _ask(
-    rows: Sequence[Sample],
-    bots: Mapping[str, Bot],
-    journal: Journal,
-    options: ReplyOptions,
-    replied: Replied,
-    step: Callable[[int], None],
-) -> None:
-    """Ask for the replies that are not in the journal, and count those that are missing."""
+def _choose_matches(rows: Sequence[Sample], bots: Mapping[str, Bot], journal: Journal, seed: int) -> list[BotMatch]:
+    """Return one match per reply, after each bot that still has something to reply to was tried out."""
     matches = []
     for row in rows:
-        seed = seed_of(options.seed, row.id)
-        matches += [reply_match(_place(row.id, name), name, row.context, seed) for name in bots]
+        seed_of_row = seed_of(seed, row.id)
+        matches += [reply_match(_place(row.id, name), name, row.context, seed_of_row) for name in bots]
     journal.forget_unanswered()
-    left = [match for match in matches if match.id not in journal]
-    try_out(bots, _first_contexts(left))
+    try_out(bots, _first_contexts([match for match in matches if match.id not in journal]))
+    return matches
+
+
+def _count_missing(dialogues: Iterable[Dialogue]) -> dict[str, int]:
+    """Return the number of missing replies by system."""
     missing: Counter[str] = Counter()
-    for dialogue in talk(
-        matches,
-        bots,
-        batch=options.batch,
-        patience=options.patience,
-        journal=journal,
-        tally=replied.tally,
-        progress=step,
-    ):
+    for dialogue in dialogues:
         if not dialogue.turns:
             missing.update(dialogue.systems.values())
-    replied.missing = dict(sorted(missing.items()))
+    return dict(sorted(missing.items()))
 
 
 def _first_contexts(matches: Sequence[BotMatch]) -> dict[str, Any]:

@@ -19,14 +19,17 @@ from interloq.data.records.jsonl import header, read
 from interloq.errors import InputError, InterloqError
 from interloq.play.bot import Bot, BotLike, as_bot
 from interloq.play.endings import EndRules
-from interloq.play.journal import Journal, journal_path
+from interloq.play.journal import Journal
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.partners import PartnerSet, drop_version, partner_set
 from interloq.play.play_options import REPEATS, SCHEMES, PlanOptions, PlayOptions
 from interloq.play.schedule import BotMatch, all_play_all, apart, bipartite, check_name, draw_openings, self_play
-from interloq.play.talk import NO_RULES, PlayTally, sameness, talk
+from interloq.play.talk import NO_RULES, PlayTally, sameness
+from interloq.play.talk_task import TalkTask, check_bots, journal_of, play_into
 from interloq.records import Dialogue, Turn
 from interloq.registry import spec
+from interloq.servers.spending import NO_LIMITS, SpendingLimits
+from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.signature import Signature
 
 Hear = Callable[[Dialogue], None]
@@ -105,23 +108,34 @@ def plan(
     return Plan(tuple(matches), bots, run, options.same, options.stop_repeating, endings, specs)
 
 
-def play(plan: Plan, output: str | Path, options: PlayOptions = DEFAULTS, *, hear: Hear | None = None) -> PlayTally:
+def play(
+    plan: Plan,
+    output: str | Path,
+    options: PlayOptions = DEFAULTS,
+    *,
+    hear: Hear | None = None,
+    shards: ShardOptions = ONE_PROCESS,
+    limits: SpendingLimits = NO_LIMITS,
+) -> PlayTally:
     """Play the matches that were not played before, and write all dialogues.
 
-    `hear` is called with each finished dialogue, including the ones played before.
+    `hear` is called with each finished dialogue, including the ones played before. `limits` are those of the caller,
+    for what cannot be shared among processes.
     """
     tally: PlayTally = options.tally or PlayTally()
-    with playing(plan, output, replace(options, tally=tally)) as play_matches:
+    check_bots(plan.bots, shards, limits)
+    with playing(plan, output, replace(options, tally=tally), shards) as play_matches:
         play_matches(plan.matches, hear)
     return tally
 
 
 @contextlib.contextmanager
 def playing(
-    plan: Plan, output: str | Path, options: PlayOptions
+    plan: Plan, output: str | Path, options: PlayOptions, shards: ShardOptions = ONE_PROCESS
 ) -> Iterator[Callable[[Sequence[BotMatch], Hear | None], None]]:
     """Play a run in parts: yield a function that plays some of the plan's matches. The file is written at the end."""
-    with Journal(journal_path(output), plan.run) as journal:
+    task = TalkTask(plan.bots, options.batch, plan.repeats, plan.stop_repeating, plan.endings, options.patience)
+    with Journal(journal_of(output, shards), plan.run) as journal:
         before = _take_over(Path(output), plan, journal)
 
         def play_matches(matches: Sequence[BotMatch], hear: Hear | None) -> None:
@@ -129,17 +143,14 @@ def playing(
             if options.again:
                 journal.forget_failed(ids)
             _try_out_plan(plan, [match for match in matches if match.id not in journal])
-            new_dialogues = talk(
+            new_dialogues = play_into(
+                journal,
+                task,
                 matches,
-                plan.bots,
-                batch=options.batch,
-                repeats=plan.repeats,
-                stop_repeating=plan.stop_repeating,
-                endings=plan.endings,
-                patience=options.patience,
-                journal=journal,
+                shards,
                 tally=options.tally,
-                progress=options.progress,
+                output=output,
+                progress=options.progress or (lambda _: None),
             )
             for dialogue in chain(journal.dialogues(ids) if hear else (), new_dialogues):
                 if hear:

@@ -126,7 +126,7 @@ def talk(
     tally = PlayTally() if tally is None else tally
     completed = {name: as_bot(bot) for name, bot in bots.items()}
     room = _Room(completed, batch, _Rules(repeats, stop_repeating, endings, patience, give_up), tally)
-    waiting = _find_unplayed(matches, bots, journal, tally)
+    waiting = find_unplayed(matches, bots, journal, tally)
     room.fill(waiting, together)
     while room.under_way:
         for finished, heard in room.advance():
@@ -345,9 +345,10 @@ class _Room:
             self.gone.setdefault(voice, f"given up: {self.rules.give_up} missing replies in a row")
 
 
-def _find_unplayed(
+def find_unplayed(
     matches: Iterable[BotMatch], bots: Mapping[str, BotLike], journal: Journal | None, tally: PlayTally
 ) -> Iterator[BotMatch]:
+    """Yield the matches whose dialogues are not in the journal, and count the others."""
     for match in matches:
         for name in match.bots:
             if name not in bots:

@@ -114,12 +114,14 @@ def open_shards(
     options: ShardOptions,
     facts: Mapping[str, str],
     *,
-    source: str | Path = "-",
+    source: str | Path | None = "-",
     output: str | Path | None = None,
     resumes: bool = False,
     force: bool = False,
 ) -> Iterator[Shards]:
     """Open a run; `facts` name everything that its results depend on besides the version and the file `source`.
+
+    Without a source (None), the facts name everything.
 
     Results are kept in `--parts`, or with workers, and always if the job `resumes`, in `OUTPUT.parts`, which is removed
     in the end. `force` discards `OUTPUT.parts` of another job.
@@ -137,7 +139,7 @@ def open_shards(
             folder = Path(options.parts)
         elif is_pipe or output is None or str(output) == "-":
             folder = Path(stack.enter_context(TemporaryDirectory()))
-        if not is_pipe:
+        if source is not None and not is_pipe:
             job["input"] = file_fingerprint(Path(source))
         is_kept = options.parts is not None
         if force and not is_kept:

@@ -32,6 +32,8 @@ from interloq.play.play_options import (
 )
 from interloq.play.schedule import check_name
 from interloq.registry import create, spec
+from interloq.servers.spending import SpendingLimits
+from interloq.shards.shard_options import ShardOptions
 from interloq.terminal.console import print_json, print_line, print_stderr
 from interloq.trust import Trust, check_trust
 
@@ -44,6 +46,7 @@ EXAMPLES = """\
   interloq play partners --partner echo=echo --partner eliza=eliza --openings embedded:en -o partners.json
   interloq play run --scheme bipartite --target "mine=hf(model='my-model')" --partners partners.json -o dialogues.jsonl
   interloq play run --target mine=eliza --partners en-v1 -o dialogues.jsonl
+  interloq play run --target "mine=hf(model='my-model')" --partners en-v1 --shard 3/16 --parts parts -o dialogues.jsonl
   interloq play samples dialogues.jsonl -o samples.jsonl"""
 PATIENCE = 1_800.0
 _NAMED = re.compile(r"([^=(]+)=(.*)", re.DOTALL)
@@ -59,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--partners", type=arguments.InputPath, metavar="FILE", help="a partner set: en-v1, ja-v1, or a file"
     )
     arguments.add_list(running, "--partner", metavar="NAME=SPEC", help="a partner, instead of --partners")
-    for options in (PlanOptions, PlayOptions(patience=PATIENCE), SettleOptions):
+    for options in (PlanOptions, PlayOptions(patience=PATIENCE), SettleOptions, ShardOptions):
         arguments.add_options(running, options)
     add_bots(making, "partner", "a partner")
     arguments.add_input(sampling, "dialogues", "DIALOGUES", "played or recorded dialogues")
@@ -111,6 +114,9 @@ def _run(args: argparse.Namespace) -> None:
     if running:
         ranking = running.line
     plan, tally = _make_plan(args), PlayTally()
+    shards = arguments.shard_options(args)
+    if settling and shards.is_used:
+        raise InputError("--until-settled looks at the dialogues one after another", hint="run it in one process")
     try:
         with (
             contextlib.redirect_stdout(sys.stderr),  # a bot that prints must not write into our output
@@ -128,7 +134,14 @@ def _run(args: argparse.Namespace) -> None:
             if settling:
                 settled = settling.play(plan, options)
             else:
-                play(plan, args.output, options, hear=running.hear if running else None)
+                play(
+                    plan,
+                    args.output,
+                    options,
+                    hear=running.hear if running else None,
+                    shards=shards,
+                    limits=arguments.make_options(SpendingLimits, args),
+                )
     except KeyboardInterrupt:
         print_stderr(f"\n{count(tally.dialogues, 'dialogue')} kept; rerun the same command to resume")
         raise
