@@ -7,17 +7,27 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from interloq.cli.shared.arguments import add_common, add_map, add_options, add_output, add_samples, make_options
+from interloq.cli.shared.arguments import (
+    add_common,
+    add_map,
+    add_options,
+    add_output,
+    add_samples,
+    make_options,
+    shard_options,
+)
 from interloq.cli.shared.output import reading, stage_progress
 from interloq.errors import InputError, count
 from interloq.retrieve.retrieve_options import ExtendOptions
+from interloq.shards.shard_options import ShardOptions
 from interloq.terminal.console import number_with_interval, print_json, print_line, print_table
 
 EXAMPLES = """\
   interloq extend samples.jsonl --index index --check
   interloq extend samples.jsonl --index index -o extended.jsonl
   interloq extend samples.jsonl --index index -k 10 --no-parrot --diversity 0.3 -o extended.jsonl
-  interloq extend samples.jsonl --index index --near-duplicates 0.9 --exclude threads.txt -o extended.jsonl"""
+  interloq extend samples.jsonl --index index --near-duplicates 0.9 --exclude threads.txt -o extended.jsonl
+  interloq extend samples.jsonl --index index --workers 8 -o extended.jsonl"""
 REASONS = {
     "id": "from the sample's own thread, or excluded by name",
     "utterance": "utterance is a turn of the sample",
@@ -36,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--check", action="store_true", help="only measure how much the log has in common with the samples"
     )
     add_options(parser, ExtendOptions)
+    add_options(parser, ShardOptions)
     add_map(parser)
     add_common(parser)
 
@@ -50,7 +61,14 @@ def run(args: argparse.Namespace) -> None:
 
     options, progress = make_options(ExtendOptions, args), stage_progress(quiet=args.quiet)
     with reading(args) as read_options:
-        facts = extend_file(args.samples, args.output, options, reading=read_options, progress=progress)
+        facts = extend_file(
+            args.samples,
+            args.output,
+            options,
+            shards=shard_options(args),
+            reading=read_options,
+            progress=progress,
+        )
     if args.output == "-":
         return
     if args.json:

@@ -10,29 +10,37 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.files.opening import lines
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.data.records.jsonl import header, header_after, write_then_head
+from interloq.data.records.jsonl import header, header_after, record_line, write_then_head
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.records import Reference, Sample
-from interloq.retrieve.index import open_index
+from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.leaks import Guard, guard, is_original, normalise_text, originals, reads_like, without_own
 from interloq.retrieve.retrieve_options import ExtendOptions
 from interloq.retrieve.retriever import Encoded, Hit, Query, Words
+from interloq.shards.dealt import Dealt
+from interloq.shards.run import open_shards
+from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
+from interloq.shards.task import Compute
 from interloq.signature import Signature, file_fingerprint, fingerprint, signature
 
 Array = NDArray[np.float64]
 BATCH = 1_024  # samples at a time
+CHUNK = 16 * BATCH  # samples among which those with the same query are searched together
+SIGNED = ("k", "parrot", "gold", "turns", "diversity", "near", "own")  # options that change the output
 AT_FIRST = 4  # times k: pairs fetched at first, so that few queries have to be searched again
 CANDIDATES = 5  # times k: pairs among which diversity chooses
 KEPT = 2**18  # hits in the cache: samples of several systems share contexts, often far apart in a file
@@ -90,6 +98,14 @@ class SearchTally:
         self.own += any(reads_like(sample.response, hit.pair.response) for hit in result.hits)
         self.dropped.update(result.dropped)
         self.affected.update(list(result.dropped))
+
+    def join(self, counts: Mapping[str, Any]) -> None:
+        """Add the counts of further samples: the fields of another tally."""
+        for name, n in counts.items():
+            if isinstance(n, int):
+                setattr(self, name, getattr(self, name) + n)
+            else:
+                getattr(self, name).update(n)
 
     def facts(self) -> dict[str, Any]:
         """Return the counts for headers and JSON."""
@@ -384,35 +400,92 @@ def _usable(hits: Sequence[Hit], guard: Guard, seen: frozenset[str], wanted: int
     return SearchResult(tuple(taken), dropped)
 
 
+@dataclass
+class ExtendTask:
+    """Extends samples: the counts of a shard, as JSON in its first line, and its samples."""
+
+    options: ExtendOptions
+    excluded: frozenset[str]
+    signature: str = ""
+
+    @cached_property
+    def index(self) -> Index:
+        """The index, opened once per process."""
+        return open_index(str(self.options.index))
+
+    def identify(self) -> str:
+        return str(self.sign())
+
+    def sign(self) -> Signature:
+        """Return the signature of the output."""
+        signed: dict[str, Any] = {name: getattr(self.options, name) for name in SIGNED}
+        if self.options.exclude:
+            signed["exclude"] = file_fingerprint(Path(self.options.exclude))
+        return extend_signature(self.index.retriever, identify_index(self.index), signed)
+
+    def open(self) -> Compute:
+        index, chosen = self.index, {name: getattr(self.options, name) for name in SIGNED}
+        options = _Options(**chosen, excluded=self.excluded, batch=BATCH)
+        searches = _Searches(index, index.retriever)
+        # vectors change in the last digits with what is encoded together, so that hits of other shards are not used
+        is_exact = isinstance(index.retriever.encode([""]), Words)
+
+        def compute(samples: Sequence[Sample]) -> bytes:
+            tally = SearchTally()
+            chosen_searches = searches if is_exact else _Searches(index, index.retriever)
+            results = _search_samples(samples, chosen_searches, options, tally)
+            lines = list(map(record_line, _add_references(results, options, tally, None)))
+            return (
+                orjson.dumps({item.name: getattr(tally, item.name) for item in fields(tally)}) + b"\n" + b"".join(lines)
+            )
+
+        return compute
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "index"}
+
+
 def extend_file(
     samples: str | Path,
     output: str | Path,
     options: ExtendOptions,
     *,
+    shards: ShardOptions = ONE_PROCESS,
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Add replies from an index to the samples and write them; return the signature and the counts.
 
     Both are also written to the header of the output, after the entries of earlier extensions. `-` is standard input or
-    output.
+    output. `shards` says which processes search for what.
     """
     refuse_overwriting([output], [samples, options.index, options.exclude or samples])
-    index, tally, excluded = open_index(str(options.index)), SearchTally(), read_ids(options.exclude)
-    chosen = {name: getattr(options, name) for name in ("k", "parrot", "gold", "turns", "diversity", "near", "own")}
-    signed: dict[str, Any] = dict(chosen)
-    if options.exclude:
-        signed["exclude"] = file_fingerprint(Path(options.exclude))
+    task, tally = ExtendTask(options, read_ids(options.exclude)), SearchTally()
     before = {} if str(samples) == "-" else header(samples)
-    facts: dict[str, Any] = {"signature": extend_signature(index.retriever, identify_index(index), signed)}
+    facts: dict[str, Any] = {"signature": task.sign()}
+    task.signature = str(facts["signature"])
+    job = {"verb": "extend", "search": task.signature}
+    job["columns"] = ",".join(f"{field}={name}" for field, name in (reading.columns or {}).items())
+    # samples with the same query share a shard: it is searched once
+    dealt = Dealt(CHUNK, BATCH, lambda sample: [turn.text for turn in sample.context[-options.turns :]])
+
+    def read_results(results: Iterable[bytes]) -> Iterator[bytes]:
+        for result in results:
+            counts, _, lines = result.partition(b"\n")
+            tally.join(orjson.loads(counts))
+            yield from lines.splitlines(keepends=True)
 
     def head() -> dict[str, Any]:
         facts["counts"] = tally.facts()
         return header_after(before, "extended", facts)
 
-    with progress("extending", None) as step:
-        extended = extend(reading.read(samples), index, **chosen, excluded=excluded, tally=tally, progress=step)
-        write_then_head(output, extended, head, kind="samples")
+    with (
+        open_shards(shards, job, source=samples, output=output) as run,
+        progress("extending", None) as step,
+    ):
+        results = run.compute("samples", task, dealt.cut(reading.read(samples)), step)
+        extended = dealt.restore(read_results(results))
+        write_then_head(output, extended, head, kind="samples", as_line=bytes)
     return facts
 
 

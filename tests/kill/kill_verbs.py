@@ -222,6 +222,8 @@ VERBS = (
     Verb("index build (vectors)", f"{INDEX} {DENSE}", pairs),
     Verb("index add", "index add index more.jsonl --segment 37 --quiet", pairs, (f"{INDEX} bm25",), quick=True),
     Verb("extend", "extend samples.jsonl --index index -k 3 -o out.jsonl.gz --quiet", indexed, (f"{INDEX} bm25",)),
+    Verb("extend (parts)", "extend samples.jsonl --index index -k 3 -o out.jsonl --parts parts --quiet", indexed,
+         (f"{INDEX} bm25",)),
     Verb("rate",
          "rate samples.jsonl --rater \"human(ratings='ratings.jsonl',low=1,high=5)\" -o rated.jsonl --batch 4 --quiet",
          judged, quick=True),

@@ -11,15 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq import InputError, Reference, Sample, create, load
+from interloq import InputError, Reference, Sample, create, load, write
 from interloq.data.records.jsonl import header
 from interloq.models.fake import FakeEncoder
 from interloq.records import Pair
 from interloq.retrieve import extend as extending
 from interloq.retrieve.extend import SearchTally, candidates, extend, extend_file, query
-from interloq.retrieve.index import Index, create_index, index_files
+from interloq.retrieve.index import Index, create_index, index_files, open_index
 from interloq.retrieve.retrieve_options import ExtendOptions, IndexOptions
 from interloq.retrieve.retriever import Hit, Query
+from interloq.shards.shard_options import ShardOptions
+from interloq.shards.task import ShareComputed
+from tests.retrieve.made_index import KINDS, pairs
 
 WORDS = ["we", "saw", "a", "dog", "film", "again", "very", "good", "bad", "day", "rain", "sun", "now", "then"]
 
@@ -330,3 +333,31 @@ def test_without_an_index_nothing_is_written(files: Path) -> None:
     with pytest.raises(InputError):
         extend_file("samples.jsonl", "out.jsonl", ExtendOptions(index="absent"))
     assert not (files / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("kind", ["words", "lists"])
+def test_references_do_not_depend_on_who_searches(folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    retriever, exact_up_to = KINDS[kind]
+    create_index("index", retriever, exact_up_to=exact_up_to).add(pairs(200), source="a")
+    samples = [Sample(f"s{i}", [pair.utterance], pair.response, [pair.response]) for i, pair in enumerate(pairs(30))]
+    samples += [dataclasses.replace(one, id=f"{one.id}/b", response="x") for one in samples]
+    write("samples.jsonl", samples, kind="samples")
+    options = ExtendOptions(index="index", k=3, own=False, diversity=0.3)
+    monkeypatch.setattr(extending, "BATCH", 8)
+    monkeypatch.setattr(extending, "CHUNK", 40)
+
+    def run(name: str, **shards: Any) -> bytes:
+        extend_file("samples.jsonl", name, options, shards=ShardOptions(**shards))
+        return Path(name).read_bytes()
+
+    plain, tally = run("plain.jsonl"), SearchTally()
+    own = extend(load("samples.jsonl"), open_index("index"), k=3, own=False, diversity=0.3, tally=tally)
+    assert load("plain.jsonl") == list(own)
+    assert header("plain.jsonl")["extended"][0]["counts"] == tally.facts()
+    assert run("workers.jsonl", workers=2) == plain
+    for i in (1, 2, 3):
+        with pytest.raises(ShareComputed):
+            run("shares.jsonl", shard=f"{i}/3", parts="parts")
+    assert run("shares.jsonl", parts="parts", only_join=True) == plain
+    assert len(list(folder.glob("parts/*.shard"))) == 8  # 40 samples in five shards, 20 in three
+    assert [path.name for path in folder.glob("*parts")] == ["parts"]

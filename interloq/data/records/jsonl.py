@@ -323,12 +323,17 @@ class _Seen:
 
 
 def write_then_head(
-    path: str | Path, records: Iterable[Any], facts: Callable[[], Mapping[str, object]], *, kind: str
+    path: str | Path,
+    records: Iterable[Any],
+    facts: Callable[[], Mapping[str, object]],
+    *,
+    kind: str,
+    as_line: Callable[[Any], bytes] = record_line,
 ) -> None:
     """Write records atomically, after a header with `facts` that are known only after the last record."""
     with writing(tempfile.gettempdir()), tempfile.TemporaryFile() as waiting:
         for record in records:
-            waiting.write(record_line(record))
+            waiting.write(as_line(record))
         waiting.seek(0)
         copy_records(path, waiting, kind=kind, **facts())
 
