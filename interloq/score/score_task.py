@@ -18,7 +18,7 @@ from interloq.records import Sample, format_key
 from interloq.registry import name_of
 from interloq.score.stages import extend_samples, rate_samples, with_rated
 from interloq.shards.task import Compute
-from interloq.signature import fingerprint, signature
+from interloq.signature import fingerprint, runs_network, signature
 
 Filter = Callable[[Sequence[Sample]], Sequence[str]]  # why samples are left unscored; "" for the others
 Reasons = dict[int, str]  # place of a sample → why it is unscored
@@ -41,6 +41,11 @@ class ScoreTask:
     is_part: tuple[bool, ...]
     filter: Filter | None = None
     signature: str = ""
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether a GPU would help."""
+        return any(map(runs_network, self.metrics))
 
     def identify(self) -> str:
         return identify_metrics(self.metrics)

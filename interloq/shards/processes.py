@@ -9,7 +9,7 @@ import os
 import traceback
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pickle import PicklingError
@@ -17,10 +17,11 @@ from typing import Any
 
 from interloq.data.corpus.workers import begin_worker
 from interloq.errors import InputError, InterloqError
-from interloq.shards.task import Shard, Task, open_task
+from interloq.shards.task import Compute, Shard, Task, open_task
 
 ATTEMPTS = 3  # a shard that kills so many processes is an error
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+Message = tuple[str, Any, list[tuple[type[Warning], str]]]  # "ready", "done" or "failed"; result or error; warnings
 
 
 @dataclass(eq=False)
@@ -65,7 +66,7 @@ class LocalProcesses:
                         name = shard.name if shard else ""
                         deaths[name] += 1
                         if deaths[name] == ATTEMPTS:
-                            raise _report_deaths(shard)
+                            raise report_deaths(shard)
                         if shard:
                             waiting.appendleft(shard)
         finally:
@@ -76,21 +77,30 @@ class LocalProcesses:
 def _receive(worker: _Worker, deliver: Callable[[Shard, bytes], None]) -> bool:
     """Take a message from a worker; return False if it has died."""
     try:
-        kind, content, heard = worker.connection.recv()
+        message = worker.connection.recv()
     except (EOFError, OSError):
         return False
-    for category, text in heard:
-        warnings.warn(text, category, stacklevel=2)
-    if kind == "failed":
-        raise content
-    if kind == "done" and worker.shard:
+    result = read_message(message)
+    if worker.shard:
         shard, worker.shard = worker.shard, None
-        deliver(shard, content)
+        deliver(shard, result)
     worker.is_ready = True
     return True
 
 
-def _report_deaths(shard: Shard | None) -> InterloqError:
+def read_message(message: Message) -> bytes:
+    """Return the result that a worker sends; pass on its warnings and errors."""
+    kind, content, heard = message
+    for category, text in heard:
+        warnings.warn(text, category, stacklevel=2)
+    if kind == "failed":
+        raise content
+    result: bytes = content
+    return result
+
+
+def report_deaths(shard: Shard | None) -> InterloqError:
+    """Return the error for a shard, or a start, that killed too many workers."""
     what = f"records {shard.start + 1:,} to {shard.end:,}" if shard else "the models"
     doing = f"{ATTEMPTS} worker processes were killed while they computed {what}"
     if shard is None:
@@ -136,24 +146,34 @@ def _stop(worker: _Worker) -> None:
 def _serve(connection: Connection, task: Task) -> None:
     """Compute shards until the connection is closed."""
     begin_worker()
-    compute: Any = None
+    computer = Computer(task)
     records: Any = None
-    message: tuple[str, Any]
     while True:
+        try:
+            connection.send(computer.answer(records))
+            records = connection.recv()
+        except (EOFError, OSError):
+            return
+
+
+class Computer:
+    """A task in a worker process."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._compute: Compute | None = None
+
+    def answer(self, records: Sequence[Any] | None) -> Message:
+        """Return the result of records, or why there is none, with the warnings; without records, open the task."""
+        message: tuple[str, Any]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                if compute is None:
-                    compute, message = open_task(task), ("ready", None)
-                else:
-                    message = ("done", compute(records))
+                self._compute = self._compute or open_task(self.task)
+                message = ("ready", b"") if records is None else ("done", self._compute(records))
             except InterloqError as error:
                 message = ("failed", InputError(str(error)))
             except Exception:
                 message = ("failed", RuntimeError(f"in a worker process:\n{traceback.format_exc()}"))
         heard = [(each.category, str(each.message)) for each in caught if issubclass(each.category, UserWarning)]
-        try:
-            connection.send((*message, heard))
-            records = connection.recv()
-        except (EOFError, OSError):
-            return
+        return (*message, heard)

@@ -19,6 +19,7 @@ from interloq.data.files.write_errors import writing
 from interloq.errors import InputError, count
 from interloq.shards.parts import PartsFolder, discard_other_job
 from interloq.shards.processes import LocalProcesses
+from interloq.shards.ray_cluster import RayCluster
 from interloq.shards.shard_options import ShardOptions
 from interloq.shards.task import Compute, Engine, Shard, ShareComputed, Task, ThisProcess
 from interloq.signature import file_fingerprint
@@ -126,7 +127,11 @@ def open_shards(
     Results are kept in `--parts`, or with workers, and always if the job `resumes`, in `OUTPUT.parts`, which is removed
     in the end. `force` discards `OUTPUT.parts` of another job.
     """
-    engine: Engine = LocalProcesses(options.workers) if options.workers else ThisProcess()
+    engine: Engine = ThisProcess()
+    if isinstance(options.workers, str):
+        engine = RayCluster(options.workers, options.tell)
+    elif options.workers:
+        engine = LocalProcesses(options.workers)
     is_pipe = str(source) == "-"
     if options.parts is not None and is_pipe:
         raise InputError("shards of a pipe cannot be computed again", hint="write the input to a file")

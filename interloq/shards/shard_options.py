@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +14,23 @@ from interloq.options import Options, limited, option
 _SHARE = re.compile(r"(\d{1,9})/(\d{1,9})")
 
 
+_CLUSTER = re.compile(r"ray|auto|(ray://)?[\w.-]+:\d{1,5}")
+
+
+def _parse_workers(text: str) -> int | str:
+    return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardOptions(Options):
     """Which processes compute the shards of a long job, and where finished shards are kept."""
 
-    workers: int | None = option(
+    workers: int | str | None = option(
         None,
-        "compute in N local processes, one thread each; finished shards are kept until the output is complete",
-        least=1,
+        "compute in N local processes, one thread each, or in a Ray cluster: ray (started here), auto (the one of this "
+        "machine), HOST:PORT or ray://HOST:PORT; finished shards are kept until the output is complete",
+        metavar="N|ray|ADDRESS",
+        parse=_parse_workers,
     )
     shard: str | None = option(
         None,
@@ -34,10 +44,17 @@ class ShardOptions(Options):
         metavar="DIR",
     )
     only_join: bool = limited(False)  # refuse to compute shards that are missing
+    tell: Callable[[str], None] | None = None  # gets what each machine of a cluster has computed
     command: tuple[str, ...] = limited(())  # words of the command line, for `interloq data join`
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
+        if isinstance(self.workers, int) and self.workers < 1:
+            raise InputError(f"workers must be at least 1, got {self.workers}")
+        if isinstance(self.workers, str) and not _CLUSTER.fullmatch(self.workers):
+            raise InputError(
+                f"--workers must be a number, ray, auto, HOST:PORT or ray://HOST:PORT, got {self.workers!r}"
+            )
         if self.shard is not None:
             _ = self.share
             if self.parts is None:

@@ -25,6 +25,7 @@ class Squares:
     trouble: bool = False
     signature: str = "squares"
     here: str = "squares"
+    uses_gpu: bool = False
 
     def identify(self) -> str:
         return self.here

@@ -151,7 +151,8 @@ def make_options(options: type[Options], args: argparse.Namespace, **values: Any
 def shard_options(args: argparse.Namespace) -> ShardOptions:
     """Return which processes compute the verb's shards, with its command for `interloq data join`."""
     only_join = getattr(args, "only_join", False)
-    return make_options(ShardOptions, args, command=getattr(args, "command_line", ()), only_join=only_join)
+    tell = None if args.quiet else print_stderr
+    return make_options(ShardOptions, args, command=getattr(args, "command_line", ()), only_join=only_join, tell=tell)
 
 
 def apply_arguments(settings: Options, args: argparse.Namespace) -> Options:
