@@ -27,6 +27,7 @@ from interloq.shards.dealt import Dealt
 from interloq.shards.run import open_shards
 from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.shards.task import Compute
+from interloq.signature import runs_network
 
 CHUNK = 4096  # samples among which those with the same context are rated together
 
@@ -98,6 +99,11 @@ class RateTask:
 
     rater: Rater
     signature: str
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether a GPU would help."""
+        return runs_network(self.rater)
 
     def identify(self) -> str:
         return str(self.rater.signature())

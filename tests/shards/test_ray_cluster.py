@@ -23,8 +23,8 @@ from interloq.score import evaluate
 from interloq.score.score_file import score_file
 from interloq.score.score_options import ScoreOptions
 from interloq.shards.ray_cluster import RayCluster
-from interloq.shards.run import open_shards, shards_of_this_process
-from interloq.shards.shard_options import ShardOptions
+from interloq.shards.run import Shards, open_shards
+from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.shards.task import Shard, Task
 from tests.shards.made_task import Squares
 
@@ -34,7 +34,6 @@ NODE = {"node_ip_address": "127.0.0.1", "object_store_memory": 80 << 20, "includ
 DRIVER = """
 import sys, time
 from pathlib import Path
-from interloq.shards.ray_cluster import RayCluster
 from interloq.shards.run import open_shards
 from interloq.shards.shard_options import ShardOptions
 from tests.shards.made_task import Squares
@@ -74,7 +73,7 @@ def square(cluster: Any, task: Task, step: Any = lambda _: None, **options: Any)
 
 
 def expected(notes: Path) -> list[bytes]:
-    results = list(shards_of_this_process().compute("numbers", Squares(notes), PIECES))
+    results = list(Shards(ONE_PROCESS).compute("numbers", Squares(notes), PIECES))
     for note in notes.iterdir():
         note.unlink()
     return results
