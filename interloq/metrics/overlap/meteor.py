@@ -18,19 +18,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from itertools import chain
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from interloq.data.text.token_texts import TokenNumbering
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.errors import InputError, MissingDependencyError, SpecError
-from interloq.metrics.metric import Array, CountMetric
-from interloq.metrics.overlap.word_alignment import Word, align
+from interloq.metrics.metric import Array, CountMetric, reference_counts, reference_texts, replies
+from interloq.metrics.overlap.word_alignment import Alignment, GroupedText, Word, align, align_quickly
 from interloq.needs import Needs
 from interloq.records import Sample
 from interloq.registry import component
 
+TOGETHER = 256  # samples whose distinct texts are kept
 STAGES = (("exact",), ("exact", "stem"), ("exact", "synonym"), ("exact", "stem", "synonym"))
 
 
@@ -83,7 +85,11 @@ class Meteor(CountMetric, name="meteor"):
 
     def counts(self, samples: Sequence[Sample]) -> Array:
         """Return [matches, chunks, reply length, reference length] of the best reference."""
-        return np.array(list(map(self._best, samples)), dtype=np.float64).reshape(-1, 4)
+        rows = self._rows(samples)
+        owners = np.repeat(np.arange(len(samples)), reference_counts(samples))
+        # equal scores may have different counts: the choice must not depend on the order of the references
+        order = np.lexsort((*rows.T[::-1], self.score(rows), owners))
+        return rows[order[np.cumsum(np.bincount(owners, minlength=len(samples))) - 1]]
 
     def part_names(self) -> tuple[str, ...]:
         return ("matches", "chunks", "reply_length", "reference_length")
@@ -97,26 +103,55 @@ class Meteor(CountMetric, name="meteor"):
 
     def by_reference(self, samples: Sequence[Sample]) -> Array:
         """Return the score of each reply with each of its references."""
-        rows = list(chain.from_iterable(map(self._rows, samples)))
-        return self.score(np.array(rows, dtype=np.float64).reshape(-1, 4))
+        return self.score(self._rows(samples))
 
-    def _best(self, sample: Sample) -> list[float]:
-        # equal scores may have different counts: the choice must not depend on the order of the references
-        return max(self._rows(sample), key=lambda row: (float(self.score(np.array(row))), row))
-
-    def _rows(self, sample: Sample) -> list[list[float]]:
+    def _rows(self, samples: Sequence[Sample]) -> Array:
         """Return [matches, chunks, reply length, reference length] of each reference."""
-        response = self._words(sample.response)
+        numbering = TokenNumbering(self.tokenizer)
+        texts = [*replies(samples), *reference_texts(samples)]
+        tokens = numbering.texts(texts)
+        words, groups = self._number(numbering.vocabulary())
+        grouped: dict[str, GroupedText] = {}
+
+        def group_text(i: int) -> GroupedText:
+            if texts[i] not in grouped:
+                ids = tokens[i]
+                grouped[texts[i]] = GroupedText(words[ids].tolist(), groups[ids].tolist())
+            return grouped[texts[i]]
+
+        rows = []
+        stop = len(samples)
+        for i, sample in enumerate(samples):
+            if i % TOGETHER == 0:
+                grouped.clear()
+            response = group_text(i)
+            start, stop = stop, stop + len(sample.references)
+            for j in range(start, stop):
+                reference = group_text(j)
+                found = None if "synonym" in self.stages else align_quickly(response, reference)
+                match = found or self._align(texts[i], texts[j])
+                rows.append((match.matches, match.chunks, len(response.groups), len(reference.groups)))
+        return np.array(rows, dtype=np.float64).reshape(-1, 4)
+
+    def _align(self, response: str, reference: str) -> Alignment:
         related = _share_synset if "synonym" in self.stages else None
-        by_text: dict[str, list[float]] = {}
-        for text in {reference.text for reference in sample.references}:
-            reference = self._words(text)
-            match = align(response, reference, related)
-            by_text[text] = [float(match.matches), match.chunks, len(response), len(reference)]
-        return [by_text[reference.text] for reference in sample.references]
+        return align(self._words(response), self._words(reference), related)
+
+    def _number(self, tokens: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of each token's word and of its class."""
+        words: dict[str, int] = {}
+        groups: dict[str, int] = {}
+        numbers = []
+        for token in tokens:
+            ((word, group),) = self._classify([token])
+            numbers.append((words.setdefault(word, len(words)), groups.setdefault(group, len(groups))))
+        table = np.array(numbers, dtype=np.int64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
 
     def _words(self, text: str) -> list[Word]:
-        tokens = self.tokenizer.tokens(text)
+        return self._classify(self.tokenizer.tokens(text))
+
+    def _classify(self, tokens: Sequence[str]) -> list[Word]:
         if self.lowercase:
             tokens = [token.lower() for token in tokens]
         if "stem" not in self.stages:

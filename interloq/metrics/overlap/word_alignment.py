@@ -10,6 +10,9 @@ through the reply, for the fewest chunks.
 Finding the fewest chunks is NP-hard (minimum common string partition is a special case), so the work is bounded: first
 a narrow beam, which a lower bound usually proves optimal at once; otherwise a wide beam that becomes narrow after STEPS
 steps. `Alignment.proven` says whether the number of chunks is known to be minimal.
+
+Most pairs of texts are simpler: equal classes are equal words, and few words occur twice. `align_quickly` solves these
+exactly, and returns None for the others.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import NamedTuple
 
 NARROW, WIDE = 8, 1024  # alignments kept after each word
 CHOICES = 16  # reference words that the narrow beam tries for one word of the reply
+SIMPLE = 64  # states that `align_quickly` keeps
 STEPS = 100_000  # of the wide beam: about a tenth of a second
 NEVER = 1 << 60
 NOWHERE = -2  # position of a word without a match; the next one is the last of a row, which is NEVER
@@ -39,6 +43,82 @@ class Alignment(NamedTuple):
     matches: int
     chunks: int
     proven: bool = True  # no alignment with as many matches has fewer chunks
+
+
+_States = dict[tuple[int, int], int]  # words taken and position of the last word → fewest chunks
+
+
+class GroupedText:
+    """A text as numbers of its words' classes, the places of each class, and the classes with several words."""
+
+    __slots__ = ("groups", "mixed", "places")
+
+    def __init__(self, words: Sequence[int], groups: Sequence[int]) -> None:
+        self.groups, self.places, self.mixed = groups, dict[int, list[int]](), set[int]()
+        for place, (word, group) in enumerate(zip(words, groups, strict=True)):
+            if group not in self.places:
+                self.places[group] = [place]
+                continue
+            places = self.places[group]
+            if words[places[0]] != word:
+                self.mixed.add(group)
+            places.append(place)
+
+
+def align_quickly(response: GroupedText, reference: GroupedText) -> Alignment | None:
+    """Find the best alignment without related words; None if `align` must search for it.
+
+    A state is the set of reference words taken (bits), of classes that the reply repeats, and the position of the last
+    word. Of states with the same words, those with more chunks never catch up: they save at most one chunk later.
+    """
+    shared = response.places.keys() & reference.places.keys()
+    if not (shared.isdisjoint(response.mixed) and shared.isdisjoint(reference.mixed)):
+        return None
+    matches, states, before = 0, {(0, NOWHERE): 0}, NOWHERE
+    for i in sorted([i for group in shared for i in response.places[group]]):
+        own, places = response.places[response.groups[i]], reference.places[response.groups[i]]
+        if i == own[0]:
+            matches += min(len(own), len(places))
+        step = _take_once if len(own) == 1 else _take_again
+        states, before = step(states, i, own, places, follows=before == i - 1), i
+        if len(states) > SIMPLE:
+            return None
+    return Alignment(matches, min(states.values()))
+
+
+def _take_once(states: _States, _i: int, _own: list[int], places: list[int], *, follows: bool) -> _States:
+    """Return the states after a word that the reply does not repeat: it takes one of these places."""
+    fewest: dict[int, int] = {}
+    options: list[tuple[int, int, int]] = []
+    for (taken, last), chunks in states.items():
+        for place in places:
+            total = chunks if follows and place == last + 1 else chunks + 1
+            if total <= fewest.get(taken, NEVER):
+                fewest[taken] = total
+                options.append((taken, place, total))
+    return {(taken, place): total for taken, place, total in options if total == fewest[taken]}
+
+
+def _take_again(states: _States, i: int, own: list[int], places: list[int], *, follows: bool) -> _States:
+    """Return the states after word i of the reply, one of several equal ones at `own`."""
+    bits = sum([1 << place for place in places])
+    kept = ~bits if i == own[-1] else -1
+    spare = len(own) - len(places)
+    fewest: dict[int, int] = {}
+    options: list[tuple[int, int, int]] = []
+    for (taken, last), chunks in states.items():
+        reached = [
+            ((taken | 1 << place) & kept, place, chunks if follows and place == last + 1 else chunks + 1)
+            for place in places
+            if not taken >> place & 1
+        ]
+        if own.index(i) - (taken & bits).bit_count() < spare:
+            reached.append((taken & kept, NOWHERE, chunks))
+        for option in reached:
+            if option[2] <= fewest.get(option[0], NEVER):
+                fewest[option[0]] = option[2]
+                options.append(option)
+    return {(taken, place): total for taken, place, total in options if total == fewest[taken]}
 
 
 def align(

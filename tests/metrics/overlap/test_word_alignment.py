@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq.metrics.overlap import word_alignment as aligner
-from interloq.metrics.overlap.word_alignment import Word, align
+from interloq.metrics.overlap.word_alignment import GroupedText, Word, align, align_quickly
 
 Pairs = list[tuple[int, int]]
 Related = Callable[[str, str], bool]
@@ -71,6 +71,27 @@ def test_a_beam_of_one_keeps_the_matches_and_says_what_it_knows(response: list[W
     assert rough.matches == exact.matches
     assert rough.chunks >= exact.chunks
     assert rough.chunks == exact.chunks or not rough.proven
+
+
+def grouped(text: list[Word]) -> GroupedText:
+    known = ["", *"abcd"]
+    return GroupedText([known.index(w.group) * 10 + int(w.text[1]) for w in text], [known.index(w.group) for w in text])
+
+
+@pytest.mark.parametrize("most", [64, 2])
+@given(response=WORDS, reference=WORDS)
+def test_the_quick_way_finds_the_same_or_nothing(most: int, response: list[Word], reference: list[Word]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aligner, "SIMPLE", most)
+        found = align_quickly(grouped(response), grouped(reference))
+    shared = {word.group for word in response} & {word.group for word in reference}
+    forms = [{word.text for word in text if word.group == group} for group in shared for text in (response, reference)]
+    if any(len(several) > 1 for several in forms):
+        assert found is None
+    elif most == 2:
+        assert found in (None, align(response, reference))
+    else:
+        assert found == align(response, reference)
 
 
 def words(text: str) -> list[Word]:
