@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from interloq.statistics.estimate import Array
 
+FEW = 1000  # items whose resamples are counted all at once
 TAIL = 2.5  # percent outside the 95 % interval on either side
 
 
@@ -19,8 +20,12 @@ def bootstrap_counts(n: int, n_bootstrap: int, seed: int) -> Iterator[NDArray[np
     step = max(1, 2**21 // max(n, 1))
     for start in range(0, n_bootstrap, step):
         rows = min(step, n_bootstrap - start)
-        drawn = rng.integers(n, size=(rows, n)) + np.arange(rows)[:, None] * n
-        yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+        drawn = rng.integers(n, size=(rows, n))
+        if n < FEW:
+            drawn += np.arange(rows)[:, None] * n
+            yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+        else:  # the counts of one resample stay in a cache
+            yield np.stack([np.bincount(row, minlength=n) for row in drawn])
 
 
 def cluster_counts(cluster: NDArray[np.int64], n_bootstrap: int, seed: int) -> Iterator[NDArray[np.int64]]:

@@ -14,6 +14,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -161,12 +162,15 @@ def read_lines(lines: bytes, *, kind: str) -> Iterator[Any]:
 
 def to_json(record: Any) -> Any:
     """Return a record as plain JSON values: defaults are omitted, NaN becomes null."""
-    if is_dataclass(record):
+    if record is None or isinstance(record, str | int):
+        return record
+    kind: Any = type(record)
+    if names := _field_defaults(kind):
         values = {}
-        for field in fields(record):
-            value = getattr(record, field.name)
-            if value != field.default and value not in ((), {}):
-                values[field.name] = to_json(value)
+        for name, default in names:
+            value = getattr(record, name)
+            if value != default and value not in ((), {}):
+                values[name] = to_json(value)
         if isinstance(record, Dialogue) and values.pop("unspoken", ()):
             values["turns"] = [to_json(turn) for turn in record.all_turns()]
         if isinstance(record, Sample | Dialogue | Turn):
@@ -177,6 +181,12 @@ def to_json(record: Any) -> Any:
     if isinstance(record, float) and not math.isfinite(record):
         return None
     return record
+
+
+@cache
+def _field_defaults(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a dataclass and their defaults; empty for other types."""
+    return tuple((field.name, field.default) for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def _objects(path: str | Path, layout: Layout, reject: Reject) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:

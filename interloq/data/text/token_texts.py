@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from interloq.data.text.tokenize import Tokenizer
 from interloq.data.text.word_places import WordPlaces
 
 Ints = NDArray[np.int32]
+WORD, WORDS = 32, 2**16  # characters of words whose tokens are remembered, and how many are
 FEW = 1024  # texts split at a time, so that their words are still in the cache when looked up
 
 
@@ -77,6 +79,12 @@ def spans(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.i
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
+@lru_cache(maxsize=8)
+def remember_words(tokenizer: Tokenizer) -> Callable[[str], list[str]]:
+    """Return a function that splits each of the last words once, for all batches and metrics with this tokenizer."""
+    return lru_cache(maxsize=WORDS)(tokenizer.tokens)
+
+
 class TokenNumbering:
     """Numbers tokens; splits each distinct word once, or each distinct text unless the tokenizer is `by_word`."""
 
@@ -119,13 +127,17 @@ class _Units(dict[str, int]):
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
+        self._tokenize: Callable[[str], list[str]] = tokenizer.tokens
+        if tokenizer.by_word and isinstance(tokenizer, Hashable):
+            self._tokenize = remember_words(tokenizer)
         self.ids: dict[str, int] = {}
         self._tokens: list[int] = []
         self._ends = [0]
 
     def __missing__(self, unit: str) -> int:
         ids = self.ids
-        self._tokens += [ids.setdefault(token, len(ids)) for token in self._tokenizer.tokens(unit)]
+        tokens = self._tokenize(unit) if len(unit) <= WORD else self._tokenizer.tokens(unit)
+        self._tokens += [ids.setdefault(token, len(ids)) for token in tokens]
         self._ends.append(len(self._tokens))
         self[unit] = place = len(self._ends) - 2
         return place

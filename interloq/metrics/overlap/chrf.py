@@ -89,7 +89,7 @@ class Chrf(Metric, name="chrf"):
         n_references = np.array(reference_counts(samples))
         rows = _count(self._characters(responses), self._characters(references), n_references, self.char_order)
         if self.word_order:
-            numbering = TokenNumbering(_Words())
+            numbering = TokenNumbering(_WORDS)
             words = (numbering.texts(responses), numbering.texts(references))
             rows = np.concatenate([rows, _count(*words, n_references, self.word_order)], axis=1)
         scores = self._score_in_order(rows)
@@ -142,6 +142,9 @@ class _Words:
 
     def signature(self) -> str:
         return "chrf"
+
+
+_WORDS = _Words()
 
 
 def _count(responses: Texts, references: Texts, n_references: NDArray[np.int64], order: int) -> Array:
