@@ -185,7 +185,7 @@ def _join(args: argparse.Namespace) -> None:
     if getattr(job, "trust", None) and not args.trust:
         raise InputError("its command trusts files that run code", hint="if you do, add --trust", where=args.parts)
     job.workers, job.shard, job.parts, job.only_join, job.quiet = None, None, args.parts, True, args.quiet
-    job.output = args.output or job.output
+    job.output = args.output or getattr(job, "output", None)
     run_verb(verb, job)
 
 

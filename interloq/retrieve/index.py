@@ -6,11 +6,14 @@ Building from files excludes pairs that overlap test samples, and resumes after 
 
 from __future__ import annotations
 
+import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 import orjson
@@ -18,11 +21,11 @@ import orjson
 from interloq.data.batched import batched
 from interloq.data.files.opening import lines
 from interloq.data.progress import Progress, lines_ahead, silent
-from interloq.data.records.jsonl import read_all
+from interloq.data.records.jsonl import read_all, read_lines, record_line
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.records import Pair
-from interloq.registry import complete, create
+from interloq.registry import complete, create, name_of, spec
 from interloq.retrieve.leaks import exclude_overlap
 from interloq.retrieve.retrieve_options import AddPairsOptions, IndexOptions
 from interloq.retrieve.retriever import (
@@ -41,10 +44,14 @@ from interloq.retrieve.retriever import (
     joint,
 )
 from interloq.retrieve.store_address import create_store, open_store
+from interloq.shards.run import Shards, open_shards
+from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
+from interloq.shards.task import Compute, ShareComputed
 from interloq.signature import file_fingerprint, fingerprint
 
 SEGMENT = 1_000_000  # pairs stored at a time: 1.5 GB of 384-d vectors while lists are built
 ENCODER_SEGMENT = 50_000  # a transformer takes minutes for texts that others encode in seconds
+ENCODED = 4_096  # pairs that a transformer encodes at a time: a shard
 QUERIES = 1_024  # searched at a time
 CANDIDATES = 1_000  # from each side, scored again if both sides count
 
@@ -67,12 +74,26 @@ class Index:
         source: str,
         segment: int = SEGMENT,
         progress: Callable[[int], None] | None = None,
+        shards: Shards | None = None,
+        job: str = "pairs",
     ) -> int:
-        """Add the pairs of a source that are not yet in the index, and return their number."""
-        with self.store.exclusive():
-            return self._add(pairs, source, segment, progress)
+        """Add the pairs of a source that are not yet in the index, and return their number.
 
-    def _add(self, pairs: Iterable[Pair], source: str, segment: int, progress: Callable[[int], None] | None) -> int:
+        A transformer encodes them as a job of `shards`.
+        """
+        step = progress or (lambda _: None)
+        with self.store.exclusive():
+            return self._add(pairs, source, segment, step, shards or Shards(ONE_PROCESS), job)
+
+    def _add(
+        self,
+        pairs: Iterable[Pair],
+        source: str,
+        segment: int,
+        step: Callable[[int], None],
+        shards: Shards,
+        job: str,
+    ) -> int:
         done = self.store.sources().get(source, 0)
         iterator = iter(pairs)
         skipped = sum(1 for _ in islice(iterator, done))
@@ -80,17 +101,11 @@ class Index:
             raise InputError(
                 f"the source had {count(done, 'pair')} before and now has {skipped:,}", hint="name it as a new source"
             )
-        if progress:
-            progress(skipped)
+        step(skipped)
         added = 0
-        for chunk in batched(iterator, segment):
+        for chunk, encoded in encode_pairs(self.retriever, iterator, segment, step, shards, job, start=done):
             added += len(chunk)
-            encoded: dict[Field, Encoded] = {}
-            for field in fields(self.retriever.target):
-                encoded[field] = self.retriever.encode([getattr(pair, field) for pair in chunk])
             self.store.add(chunk, encoded, source=source, consumed=done + added)
-            if progress:
-                progress(len(chunk))
         self.store.finish()
         return added
 
@@ -134,6 +149,67 @@ class Index:
         return best(ids, scores, k)
 
 
+@dataclass(frozen=True)
+class EncodeTask:
+    """Encodes pairs; they are part of the result, so that they are not read again when it is stored."""
+
+    retriever: Retriever
+    signature: str = ""
+
+    def identify(self) -> str:
+        return f"{spec(self.retriever)} {self.retriever.built_with()}"
+
+    def open(self) -> Compute:
+        return self._compute
+
+    def _compute(self, pairs: Sequence[Pair]) -> bytes:
+        lines = b"".join(map(record_line, pairs))
+        arrays: dict[str, Any] = {"pairs": np.frombuffer(lines, dtype=np.uint8)}
+        for field, encoded in _encode(self.retriever, pairs).items():
+            arrays[field] = encoded
+        file = io.BytesIO()
+        np.savez(file, **arrays)
+        return file.getvalue()
+
+
+def encode_pairs(
+    retriever: Retriever,
+    pairs: Iterable[Pair],
+    segment: int,
+    step: Callable[[int], None],
+    shards: Shards,
+    job: str,
+    *,
+    start: int = 0,
+) -> Iterator[tuple[list[Pair], Mapping[Field, Encoded]]]:
+    """Yield encoded pairs, `segment` at a time; only transformers, which take the time, encode them in shards."""
+    if not retriever.encoder:
+        for chunk in batched(pairs, segment):
+            yield chunk, _encode(retriever, chunk)
+            step(len(chunk))
+        return
+    task = EncodeTask(retriever)
+    if shards.parts is not None:
+        task = replace(task, signature=task.identify())
+    pieces = (piece for chunk in batched(pairs, segment) for piece in batched(chunk, ENCODED))
+    chunk, parts = list[Pair](), dict[Field, list[Floats]]()
+    for result in shards.compute(job, task, pieces, step, start=start):
+        with np.load(io.BytesIO(result), allow_pickle=False) as arrays:
+            encoded = list(read_lines(arrays["pairs"].tobytes(), kind="pairs"))
+            for field in fields(retriever.target):
+                parts.setdefault(field, []).append(arrays[field])
+        chunk += encoded
+        if len(chunk) == segment:
+            yield chunk, {field: np.concatenate(arrays) for field, arrays in parts.items()}
+            chunk, parts = [], {}
+    if chunk:
+        yield chunk, {field: np.concatenate(arrays) for field, arrays in parts.items()}
+
+
+def _encode(retriever: Retriever, pairs: Sequence[Pair]) -> dict[Field, Encoded]:
+    return {field: retriever.encode([getattr(pair, field) for pair in pairs]) for field in fields(retriever.target)}
+
+
 def create_index(
     store: str | Path,
     retriever: Retriever | str,
@@ -173,15 +249,22 @@ def index_files(
     output: str | Path,
     options: IndexOptions,
     *,
+    shards: ShardOptions = ONE_PROCESS,
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> tuple[Index, list[AddedFile]]:
-    """Build an index from files of pairs, in a folder or at a server's address, or resume an interrupted build."""
+    """Build an index from files of pairs, in a folder or at a server's address, or resume an interrupted build.
+
+    `shards` says which processes encode what.
+    """
     _check_files([*pairs, *options.without])  # before anything is made
+    if shards.shard:
+        retriever = create(options.retriever, kind="retriever")
+        encode_share(retriever, pairs, options, shards, reading=reading, progress=progress)
     index = create_index(
         output, options.retriever, expected=options.expected, exact_up_to=options.exact_up_to, recall=options.recall
     )
-    return index, add_files(index, pairs, options, reading=reading, progress=progress)
+    return index, add_files(index, pairs, options, shards=shards, reading=reading, progress=progress)
 
 
 def add_files(
@@ -189,22 +272,75 @@ def add_files(
     pairs: Sequence[str | Path],
     options: AddPairsOptions | None = None,
     *,
+    shards: ShardOptions = ONE_PROCESS,
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> list[AddedFile]:
     """Add the pairs of files to an index; skip pairs that are already in it. The same call resumes."""
     options = options or AddPairsOptions()
     _check_files([*pairs, *options.without])
+    if shards.shard:
+        encode_share(index.retriever, pairs, options, shards, reading=reading, progress=progress)
     exclusion, added = Exclusion(options.without, strict=reading.strict), []
-    size = ENCODER_SEGMENT if index.retriever.encoder else SEGMENT
-    for path in pairs:
-        source = exclusion.source(path, index.store.sources())
-        before = index.store.sources().get(source, 0)
-        with progress(f"indexing {Path(path).name}", lines_ahead(path, progress)) as step:
-            kept = exclusion.kept(read_pairs(path, reading))
-            count = index.add(kept, source=source, segment=options.segment or size, progress=step)
-        added.append(AddedFile(str(path), before, count, dict(exclusion.dropped)))
+    output = None if "://" in index.store.where else index.store.where
+    with _open_encoding(index.retriever, pairs, options, shards, output) as run:
+        for number, path in enumerate(pairs, start=1):
+            source = exclusion.source(path, index.store.sources())
+            before = index.store.sources().get(source, 0)
+            with progress(f"indexing {Path(path).name}", lines_ahead(path, progress)) as step:
+                kept = exclusion.kept(read_pairs(path, reading))
+                segment = _segment(index.retriever, options)
+                count = index.add(kept, source=source, segment=segment, progress=step, shards=run, job=f"file{number}")
+            added.append(AddedFile(str(path), before, count, dict(exclusion.dropped)))
     return added
+
+
+def encode_share(
+    retriever: Retriever,
+    pairs: Sequence[str | Path],
+    options: AddPairsOptions,
+    shards: ShardOptions,
+    *,
+    reading: ReadOptions = READ_DEFAULTS,
+    progress: Progress = silent,
+) -> NoReturn:
+    """Encode this process's share of all files, without an index; raise ShareComputed in the end."""
+    exclusion = Exclusion(options.without, strict=reading.strict)
+    with _open_encoding(retriever, pairs, options, shards, None) as run:
+        for number, path in enumerate(pairs, start=1):
+            with progress(f"encoding {Path(path).name}", lines_ahead(path, progress)) as step:
+                kept = exclusion.kept(read_pairs(path, reading))
+                try:
+                    next(encode_pairs(retriever, kept, _segment(retriever, options), step, run, f"file{number}"), None)
+                except ShareComputed:
+                    if number == len(pairs):
+                        raise
+    raise AssertionError("a share has no result")
+
+
+@contextmanager
+def _open_encoding(
+    retriever: Retriever,
+    pairs: Sequence[str | Path],
+    options: AddPairsOptions,
+    shards: ShardOptions,
+    output: str | None,
+) -> Iterator[Shards]:
+    facts = {}
+    if shards.is_used:
+        if not retriever.encoder:
+            what = f"{name_of(retriever)} encodes texts in seconds: only transformers encode them in shards"
+            raise InputError(what, hint="run it without --workers, --shard and --parts")
+        facts = {"verb": "index", "retriever": EncodeTask(retriever).identify()}
+        facts["segment"] = str(_segment(retriever, options))
+        facts["without"] = Exclusion.name_of(options.without)
+        facts["input"] = ",".join(file_fingerprint(Path(path)) for path in pairs)
+    with open_shards(shards, facts, source=None, output=output) as run:
+        yield run
+
+
+def _segment(retriever: Retriever, options: AddPairsOptions) -> int:
+    return options.segment or (ENCODER_SEGMENT if retriever.encoder else SEGMENT)
 
 
 def _check_files(paths: Iterable[str | Path]) -> None:
@@ -219,8 +355,13 @@ class Exclusion:
 
     def __init__(self, paths: Sequence[str | Path], *, strict: bool = False) -> None:
         self.samples = list(read_all(paths, strict=strict))
-        self.name = "-without-" + fingerprint(*sorted(file_fingerprint(Path(p)) for p in paths)) if paths else ""
+        self.name = self.name_of(paths)
         self.dropped: Counter[str] = Counter()
+
+    @staticmethod
+    def name_of(paths: Sequence[str | Path]) -> str:
+        """Return the name of the exclusion of these samples; empty if there are none."""
+        return "-without-" + fingerprint(*sorted(file_fingerprint(Path(p)) for p in paths)) if paths else ""
 
     def source(self, path: str | Path, sources: Iterable[str]) -> str:
         """Return the source name of a file of pairs: its hash and this exclusion's name."""

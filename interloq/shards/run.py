@@ -43,14 +43,17 @@ class Shards:
         task: Task,
         pieces: Iterable[Sequence[Any]],
         step: Callable[[int], None] = lambda _: None,
+        *,
+        start: int = 0,
     ) -> Iterator[bytes]:
         """Return the results of all pieces, in order; with `--shard`, raise ShareComputed once its shards are written.
 
         Pieces are read once, even those that an earlier run has computed, and at the latest with the last result.
+        `start` is the number of records before the first piece.
         """
         if self.parts is None:
             return _compute_here(task, pieces, step)
-        return self._compute_parts(job, task, pieces, step, self.parts)
+        return self._compute_parts(job, task, pieces, step, self.parts, start)
 
     def forget(self) -> None:
         """Do not keep results for another run: they are useless."""
@@ -64,8 +67,9 @@ class Shards:
         pieces: Iterable[Sequence[Any]],
         step: Callable[[int], None],
         parts: PartsFolder,
+        records: int,
     ) -> Iterator[bytes]:
-        shards, missing, records = list[Shard](), list[Shard](), 0
+        shards, missing = list[Shard](), list[Shard]()
         first, every = self.options.share
 
         def choose_unfinished() -> Iterator[Shard]:

@@ -220,6 +220,7 @@ BACKUP = "serve backup study.db "
 VERBS = (
     Verb("index build (words)", f"{INDEX} bm25", pairs, quick=True),
     Verb("index build (vectors)", f"{INDEX} {DENSE}", pairs),
+    Verb("index build (workers)", f"{INDEX} {DENSE} --workers 2", pairs),
     Verb("index add", "index add index more.jsonl --segment 37 --quiet", pairs, (f"{INDEX} bm25",), quick=True),
     Verb("extend", "extend samples.jsonl --index index -k 3 -o out.jsonl.gz --quiet", indexed, (f"{INDEX} bm25",)),
     Verb("extend (parts)", "extend samples.jsonl --index index -k 3 -o out.jsonl --parts parts --quiet", indexed,

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from interloq import InputError, Sample, SpecError, create, write
+from interloq.cli.main import main
+from interloq.models.fake import FakeEncoder
 from interloq.records import Pair
-from interloq.retrieve.index import Index, add_files, create_index, index_files, read_pairs
+from interloq.retrieve import index as indexing
+from interloq.retrieve.folder.folder_store import Embedded
+from interloq.retrieve.index import Index, add_files, create_index, index_files, open_index, read_pairs
 from interloq.retrieve.retrieve_options import AddPairsOptions, IndexOptions
 from interloq.retrieve.retriever import Query, Words
+from interloq.shards.shard_options import ShardOptions
+from interloq.shards.task import ShareComputed
+from tests.retrieve.made_index import made
 
 PAIRS = [Pair(str(i), f"how is the {word}", f"the {word} is fine") for i, word in enumerate(["cat", "dog", "sea"])]
 
@@ -91,3 +99,70 @@ def test_pairs_without_ids_are_named_by_file_and_line(files: Path) -> None:
     (files / "raw.jsonl").write_text('{"utterance": "a", "response": "b"}\n{"utterance": "c", "response": "d"}\n')
     assert [pair.id for pair in read_pairs("raw.jsonl")] == ["raw:1", "raw:2"]
     assert next(read_pairs("pairs.jsonl")).id == "pa"
+
+
+def content(folder: str) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def build(name: str, **shards: Any) -> dict[str, bytes]:
+    options = IndexOptions(retriever="dense(encoder='fake32',target='both')", segment=50, exact_up_to=60)
+    index_files(["one.jsonl", "two.jsonl"], name, options, shards=ShardOptions(**shards))
+    return content(name)
+
+
+@pytest.fixture
+def logs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write("one.jsonl", made(120), kind="pairs")
+    write("two.jsonl", made(30, seed=1), kind="pairs")
+    monkeypatch.setattr(indexing, "ENCODED", 16)
+    return folder
+
+
+def test_an_index_does_not_depend_on_who_encodes_it(logs: Path) -> None:
+    plain = build("plain")
+    assert build("workers", workers=2) == plain
+    for i in (1, 2, 3):
+        with pytest.raises(ShareComputed):
+            build("shares", shard=f"{i}/3", parts="parts")
+    assert not Path("shares").exists()
+    assert build("shares", parts="parts", only_join=True) == plain
+    names = sorted(path.name.partition("-")[0] for path in logs.glob("parts/*.shard"))
+    assert names == ["file1"] * 10 + ["file2"] * 2  # segments of 50, 50 and 20 pairs, then of 30
+    assert {path.name for path in logs.glob("*parts*")} == {"parts"}
+
+
+def test_a_killed_build_stores_what_was_encoded(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, encoded = build("plain"), list[int]()
+    add, encode = Embedded.add, FakeEncoder.sentences
+
+    def stop(store: Embedded, pairs: Sequence[Pair], *args: Any, **facts: Any) -> None:
+        if facts["consumed"] == 100:
+            raise KeyboardInterrupt
+        add(store, pairs, *args, **facts)
+
+    def count(encoder: FakeEncoder, texts: Sequence[str], **options: Any) -> Any:
+        encoded.append(len(texts))
+        return encode(encoder, texts, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Embedded, "add", stop)
+        with pytest.raises(KeyboardInterrupt):
+            build("killed", parts="parts")
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeEncoder, "sentences", count)
+        assert build("killed", parts="parts") == plain
+    assert sum(encoded) <= 2 * 30 + 100  # the second file, and the texts that measure the recall
+
+
+def test_what_needs_no_encoder_is_not_cut(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["index", "build", "one.jsonl", "-o", "index", "--retriever"]
+    assert main([*command, "bm25", "--workers", "2"]) == 2
+    assert "bm25 encodes texts in seconds: only transformers encode them in shards" in capsys.readouterr().err
+    dense = [*command, "dense(encoder='fake32')", "--parts", "parts", "--quiet"]
+    assert main([*dense, "--shard", "1/2"]) == 0
+    assert main(["data", "join", "parts"]) == 2
+    assert "of 8 shards are missing" in capsys.readouterr().err
+    assert main([*dense, "--shard", "2/2"]) == 0
+    assert main(["data", "join", "parts"]) == 0
+    assert len(open_index("index").store) == 120
