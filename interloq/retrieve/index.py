@@ -47,7 +47,7 @@ from interloq.retrieve.store_address import create_store, open_store
 from interloq.shards.run import Shards, open_shards
 from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.shards.task import Compute, ShareComputed
-from interloq.signature import file_fingerprint, fingerprint
+from interloq.signature import file_fingerprint, fingerprint, runs_network
 
 SEGMENT = 1_000_000  # pairs stored at a time: 1.5 GB of 384-d vectors while lists are built
 ENCODER_SEGMENT = 50_000  # a transformer takes minutes for texts that others encode in seconds
@@ -156,6 +156,11 @@ class EncodeTask:
     retriever: Retriever
     signature: str = ""
 
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether a GPU would help."""
+        return runs_network(self.retriever)
+
     def identify(self) -> str:
         return f"{spec(self.retriever)} {self.retriever.built_with()}"
 
@@ -164,9 +169,8 @@ class EncodeTask:
 
     def _compute(self, pairs: Sequence[Pair]) -> bytes:
         lines = b"".join(map(record_line, pairs))
-        arrays: dict[str, Any] = {"pairs": np.frombuffer(lines, dtype=np.uint8)}
-        for field, encoded in _encode(self.retriever, pairs).items():
-            arrays[field] = encoded
+        arrays: dict[str, Any] = {**_encode(self.retriever, pairs)}
+        arrays["pairs"] = np.frombuffer(lines, dtype=np.uint8)
         file = io.BytesIO()
         np.savez(file, **arrays)
         return file.getvalue()
@@ -206,7 +210,7 @@ def encode_pairs(
         yield chunk, {field: np.concatenate(arrays) for field, arrays in parts.items()}
 
 
-def _encode(retriever: Retriever, pairs: Sequence[Pair]) -> dict[Field, Encoded]:
+def _encode(retriever: Retriever, pairs: Sequence[Pair]) -> Mapping[Any, Encoded]:
     return {field: retriever.encode([getattr(pair, field) for pair in pairs]) for field in fields(retriever.target)}
 
 
