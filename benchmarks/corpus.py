@@ -208,12 +208,12 @@ def draws(pairs: int, n: int, repeats: int) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--posts", type=int, default=1_000_000)
-    parser.add_argument("--language-posts", type=int, default=200_000, help="posts for language identification")
-    parser.add_argument("--pairs", type=int, default=1_000_000, help="pairs to draw from")
+    parser.add_argument("--posts", type=int, default=200_000)
+    parser.add_argument("--language-posts", type=int, default=50_000, help="posts for language identification")
+    parser.add_argument("--pairs", type=int, default=200_000, help="pairs to draw from")
     parser.add_argument("--draw", type=int, default=10_000, help="pairs to draw")
     parser.add_argument("--only", choices=("clean", "draw"), help="one of the two comparisons")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=2)
     add_json_option(parser)
     args = parser.parse_args()
     figures = []

@@ -166,9 +166,9 @@ def measured(args: argparse.Namespace) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="", help="a language model (default: a small one with random weights)")
-    parser.add_argument("--dialogues", type=int, default=8)
+    parser.add_argument("--dialogues", type=int, default=4)
     parser.add_argument("--turns", type=int, default=12)
-    parser.add_argument("--literal", type=int, default=0, help="dialogues for the literal side (default: all)")
+    parser.add_argument("--literal", type=int, default=1, help="dialogues for the literal side (1; 0: all)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--type", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--threads", type=int, default=1, help="processor threads (default 1)")

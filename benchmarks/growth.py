@@ -16,10 +16,11 @@ import argparse
 import json
 import math
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -104,13 +105,10 @@ def run_verb(arguments: Sequence[str], folder: Path, limit: float) -> tuple[floa
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with (folder / "printed").open("w") as printed:
         process = subprocess.Popen(command, cwd=folder, stdout=printed, stderr=printed, env=environment)  # noqa: S603
-    timer = threading.Timer(limit, process.kill)
-    timer.start()
+    resource.prlimit(process.pid, resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit)))
     _, status, usage = os.wait4(process.pid, 0)
-    in_time = timer.is_alive()
-    timer.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
-    if not in_time:
+    if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return math.inf, usage.ru_maxrss / 1e3
     if process.returncode:
         raise SystemExit(f"{' '.join(arguments)} failed: {(folder / 'printed').read_text().strip().splitlines()[-1]}")
