@@ -16,7 +16,6 @@ from interloq.cli.shared import arguments
 from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading
 from interloq.errors import InputError, count
 from interloq.play.play_options import OpeningOptions, ReplyOptions
-from interloq.servers.spending import SpendingLimits
 from interloq.shards.shard_options import ShardOptions
 from interloq.terminal.console import print_json, print_line, print_stderr
 
@@ -69,7 +68,6 @@ def run(args: argparse.Namespace) -> None:
                 bots,
                 options,
                 shards=arguments.shard_options(args),
-                limits=arguments.make_options(SpendingLimits, args),
                 reading=read_options,
                 progress=progress,
             )

@@ -31,10 +31,10 @@ from interloq.play.run import try_out
 from interloq.play.samples import CARRIED
 from interloq.play.schedule import BotMatch, check_name, reply_match, seed_of
 from interloq.play.talk import PlayTally
-from interloq.play.talk_task import TalkTask, check_bots, journal_of, play_into
+from interloq.play.talk_task import TalkTask, journal_of, play_into
 from interloq.records import Dialogue, Sample
 from interloq.registry import spec
-from interloq.servers.spending import NO_LIMITS, SpendingLimits
+from interloq.servers.spending import check_processes, current
 from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.signature import Signature
 
@@ -67,14 +67,13 @@ def reply_file(
     options: ReplyOptions = DEFAULTS,
     *,
     shards: ShardOptions = ONE_PROCESS,
-    limits: SpendingLimits = NO_LIMITS,
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> Replied:
     """Let systems reply to the contexts of a file, and write their replies as samples.
 
     If the output exists, it must be from the same prompts, systems and seed; then only missing replies are asked for.
-    `limits` are those of the caller, for what cannot be shared among processes.
+    `shards` says which processes ask for what.
     """
     refuse_overwriting([output, journal_path(output)], [prompts])
     if not systems:
@@ -84,7 +83,7 @@ def reply_file(
     before = {} if str(prompts) == "-" else header(prompts)
     found = read_prompts(prompts, reading=reading)
     bots = {name: as_bot(bot) for name, bot in systems.items()}
-    check_bots(bots, shards, limits)
+    check_processes(bots.values(), shards, current())
     kept = _collect_kept(found, bots) if options.keep else {}
     run: dict[str, Any] = {
         "prompts": prompts_fingerprint(found),

@@ -25,10 +25,10 @@ from interloq.play.partners import PartnerSet, drop_version, partner_set
 from interloq.play.play_options import REPEATS, SCHEMES, PlanOptions, PlayOptions
 from interloq.play.schedule import BotMatch, all_play_all, apart, bipartite, check_name, draw_openings, self_play
 from interloq.play.talk import NO_RULES, PlayTally, sameness
-from interloq.play.talk_task import TalkTask, check_bots, journal_of, play_into
+from interloq.play.talk_task import TalkTask, journal_of, play_into
 from interloq.records import Dialogue, Turn
 from interloq.registry import spec
-from interloq.servers.spending import NO_LIMITS, SpendingLimits
+from interloq.servers.spending import check_processes, current
 from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.signature import Signature
 
@@ -115,15 +115,14 @@ def play(
     *,
     hear: Hear | None = None,
     shards: ShardOptions = ONE_PROCESS,
-    limits: SpendingLimits = NO_LIMITS,
 ) -> PlayTally:
     """Play the matches that were not played before, and write all dialogues.
 
-    `hear` is called with each finished dialogue, including the ones played before. `limits` are those of the caller,
-    for what cannot be shared among processes.
+    `hear` is called with each finished dialogue, including the ones played before. `shards` says which processes play
+    what.
     """
     tally: PlayTally = options.tally or PlayTally()
-    check_bots(plan.bots, shards, limits)
+    check_processes(plan.bots.values(), shards, current())
     with playing(plan, output, replace(options, tally=tally), shards) as play_matches:
         play_matches(plan.matches, hear)
     return tally

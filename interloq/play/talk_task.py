@@ -14,7 +14,6 @@ import orjson
 from interloq.data.batched import batched
 from interloq.data.records.jsonl import record_line
 from interloq.data.records.parsers import PARSERS
-from interloq.errors import InputError
 from interloq.play.bot import Bot
 from interloq.play.endings import EndRules
 from interloq.play.journal import Journal, journal_path
@@ -24,7 +23,6 @@ from interloq.play.schedule import BotMatch
 from interloq.play.talk import NO_RULES, PlayTally, find_unplayed, talk
 from interloq.records import Dialogue
 from interloq.registry import create, spec
-from interloq.servers.spending import NO_LIMITS, SpendingLimits
 from interloq.shards.run import open_shards
 from interloq.shards.shard_options import ShardOptions
 from interloq.shards.task import Compute, ShareComputed
@@ -81,17 +79,6 @@ class TalkTask:
     def __setstate__(self, state: dict[str, Any]) -> None:
         bots = {name: create(text, kind="bot") for name, text in state["bots"].items()}
         self.__dict__.update({**state, "bots": bots})
-
-
-def check_bots(bots: Mapping[str, Bot], shards: ShardOptions, limits: SpendingLimits) -> None:
-    """Refuse to share requests to servers among processes that do not know of each other's costs."""
-    waiting = sorted(name for name, bot in bots.items() if bot.waits)
-    if waiting and shards.workers:
-        hint = "run it without --workers, or start shares of the work with --shard"
-        what = "waits for a server or program, which one process already sends many requests at a time"
-        raise InputError(f"{waiting[0]!r} {what}", hint=hint)
-    if waiting and shards.shard and limits != NO_LIMITS:
-        raise InputError("limits of requests do not hold over several processes", hint="run it without --shard")
 
 
 def play_into(

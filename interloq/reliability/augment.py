@@ -5,18 +5,12 @@ Candidates of a query are tried in random order. A candidate that raises the pre
 set has enough references; or all are kept. The references that a query has are never removed. Many queries try a
 candidate at the same time, so each round is one prediction over all of them; a query's result does not depend on the
 others.
-
-Results are appended to a file block by block, so that an interrupted run resumes after its last complete block. A
-result depends only on its request and on the run (model, limit, seed and so on), so results are found by their request.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,8 +18,6 @@ import orjson
 from numpy.typing import NDArray
 
 from interloq.data.batched import batched
-from interloq.data.files.appended import Appended
-from interloq.data.records.jsonl import record_line
 from interloq.errors import InputError
 from interloq.records import Reference
 from interloq.reliability.labels import NONE, distinct_texts, has_text
@@ -35,7 +27,6 @@ from interloq.signature import fingerprint
 LEAST = 1e-6  # smaller differences may be rounding of the encoder, which depends on the batch
 AHEAD = 1024  # candidates encoded at a time
 BLOCK = 128  # queries at a time: bounds the vectors in memory
-KIND = "augmentation"
 
 
 class SetPredictor(Protocol):
@@ -217,73 +208,3 @@ class _Rounds:
         self.sizes[active[kept]] += 1
         self.round += 1
         return True
-
-
-class AugmentRecord:
-    """A file of results for one process at a time; `resumed` counts results that were already in it."""
-
-    def __init__(self, path: Path, run: Mapping[str, Any]) -> None:
-        self._file = Appended(path)
-        try:
-            self._places: dict[str, int] = {}
-            for place, line in self._file.resume(KIND, run):
-                with _reading(path):
-                    self._places[str(orjson.loads(line)["request"])] = place
-        except BaseException:
-            self._file.close()
-            raise
-        self.resumed = len(self._places)
-
-    def augment(
-        self, compute: Callable[[Sequence[Request]], Sequence[Augmented]], requests: Sequence[Request]
-    ) -> dict[Request, Augmented]:
-        """Return the result of each request, from the file or computed and appended to it."""
-        keys = {request: fingerprint(request.text()) for request in requests}
-        new_requests = [request for request, key in keys.items() if key not in self._places]
-        for block in batched(new_requests, BLOCK):
-            for request, result in zip(block, compute(block), strict=True):
-                trials = [[trial.reference.text, trial.before, trial.after, trial.kept] for trial in result.trials]
-                stored = {"request": keys[request], "before": result.before, "after": result.after, "trials": trials}
-                self._places[keys[request]] = self._file.add(record_line(stored))
-        results = {}
-        for request, key in keys.items():
-            results[request] = _parse_result(self._file.line(self._places[key]), request, self._file.path)
-        return results
-
-    def close(self, *, finished: bool) -> None:
-        """Close the file and keep it for the next run, unless it is empty or the run has finished."""
-        self._file.close(keep=bool(self._places) and not finished)
-
-
-@contextmanager
-def augment_record(path: Path, run: Mapping[str, Any]) -> Iterator[AugmentRecord]:
-    """Open a record that is removed on success and kept for the next run on failure."""
-    record, finished = AugmentRecord(path, run), False
-    try:
-        yield record
-        finished = True
-    finally:
-        record.close(finished=finished)
-
-
-def _parse_result(line: bytes, request: Request, path: Path) -> Augmented:
-    candidates = {candidate.text: candidate for candidate in request.list_new_candidates()}
-    with _reading(path):
-        stored = orjson.loads(line)
-        trials = []
-        for text, before, after, kept in stored["trials"]:
-            trials.append(CandidateTrial(candidates[text], _number(before), _number(after), bool(kept)))
-        return Augmented(_number(stored["before"]), _number(stored["after"]), tuple(trials))
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (KeyError, TypeError, ValueError) as error:  # also orjson's
-        raise InputError("the file is damaged", hint="remove it and start over", where=str(path)) from error
-
-
-def _number(value: float | None) -> float:
-    """Return a number, NaN for null."""
-    return math.nan if value is None else float(value)

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import math
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -21,10 +20,10 @@ from interloq.data.records.jsonl import header, header_after, header_line, recor
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.records.sample_fingerprint import SampleFingerprint
 from interloq.records import Sample, Score
-from interloq.reliability.augment import Augmented, AugmentRecord, CandidateTrial, Request, augment, augment_record
+from interloq.registry import create
+from interloq.reliability.augment import Augmented, CandidateTrial
+from interloq.reliability.augment_task import CHUNK, PIECE, AugmentTask, read_augmented
 from interloq.reliability.baselines import advise_adding_all
-from interloq.reliability.candidates import find_candidates, open_finder
-from interloq.reliability.labels import FEWEST_REPLIES
 from interloq.reliability.model import Effects, why_undefined
 from interloq.reliability.pooled import Pooled
 from interloq.reliability.ready_fit import TrainedModel, load_trained
@@ -38,7 +37,11 @@ from interloq.reliability.weak_references import (
     summarise_predictions,
 )
 from interloq.retrieve.extend import SearchTally
-from interloq.signature import LIBRARIES, Signature, fingerprint
+from interloq.servers.spending import check_processes, current
+from interloq.shards.dealt import Dealt
+from interloq.shards.run import open_shards
+from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
+from interloq.signature import Signature
 
 Turns = tuple[str, ...]
 BATCH = 1_024  # samples whose references are predicted together
@@ -125,58 +128,59 @@ def augment_file(
     source: CandidateOptions,
     options: AugmentOptions,
     *,
+    shards: ShardOptions = ONE_PROCESS,
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Write the samples with candidates that raise the predicted reliability of their references; return facts.
 
     With `options.add_all`, and for other replies to the same utterance, no candidate is rejected. Facts are also in the
-    header of the output. Unless a file is a pipe (`-`), results are kept in `OUTPUT.part` until the output is complete,
-    and the same call resumes after the last of them. `options.trials` is a file for every candidate that was tried,
-    with the predictions before and after it and whether it was kept.
+    header of the output. Unless a file is a pipe (`-`), results are kept in `OUTPUT.parts` until the output is
+    complete, and the same call resumes. `options.trials` is a file for every candidate that was tried, with the
+    predictions before and after it and whether it was kept. `shards` says which processes compute what.
     """
     outputs = [path for path in (output, options.trials) if path]
     refuse_overwriting(outputs, [samples, options.model, *source.files])
-    loaded = load_trained(options.model, options.encoder, options.device)
-    keep_all = options.add_all or source.origin == "query"  # real replies to the query are its own references
-    finder, finder_signature = open_finder(source, reading.on_reject)
+    if source.llm:
+        check_processes([create(source.llm, kind="bot")], shards, current())
     before = {} if str(samples) == "-" else header(samples)
-    chosen: dict[str, object] = {"model": loaded.signature(), "limit": options.most or "none", "seed": options.seed}
-    if keep_all:
-        chosen["keep"] = "all"
-    replies: dict[Turns, list[str]] = {}
-    if isinstance(loaded, Pooled) and str(samples) != "-":  # which can be read only once
-        replies = _collect_replies(samples, reading)
-        chosen["replies"] = fingerprint(*chain.from_iterable((*turns, *texts) for turns, texts in replies.items()))
-    signed = finder_signature.with_parts(chosen)
-    facts: dict[str, Any] = {"signature": replace(signed, name="augment"), "metric": loaded.metric}
-    about = _describe_model(loaded, replies=bool(replies))
+    task = AugmentTask(source, options, on_reject=reading.on_reject)
+    if isinstance(task.model, Pooled) and str(samples) != "-":  # which can be read only once
+        task.replies = _collect_replies(samples, reading)
+    task.signature = task.identify()
+    facts: dict[str, Any] = {"signature": task.sign(), "metric": task.model.metric}
+    about = _describe_model(task.model, replies=bool(task.replies))
     facts |= {"warning": about["warning"], "uses": about["uses"]}
     tally, counts = SearchTally(), _AddedCounts()
-    choose = _make_choice(loaded, options, replies, keep_all=keep_all)
+    dealt = Dealt(CHUNK, PIECE, lambda sample: [turn.text for turn in sample.context])
 
     def head() -> dict[str, Any]:
         facts["counts"] = counts.facts() | {"dropped": tally.facts()["dropped"]}
         return header_after(before, "augmented", facts)
 
-    def augment_samples() -> Iterator[Sample]:
-        """Yield samples with the references that were kept; equal requests are done once per batch."""
-        for batch in find_candidates(reading.read(samples), finder, source, tally):
-            results = record.augment(choose, [request for _, request in batch])
-            for sample, request in batch:
-                result = results[request]
-                counts.add(result)
-                if trial_file:
-                    trial_file.writelines(_trial_line(sample, trial) for trial in result.trials)
-                yield replace(sample, references=(*sample.references, *result.kept))
-            step(len(batch))
-
+    job = {"verb": "reliability augment", "signature": task.signature, "columns": str(dict(reading.columns or {}))}
     open_trials = replacing(options.trials) if options.trials else nullcontext()
-    with _record(samples, output, signed) as record, progress("augmenting", None) as step, open_trials as trial_file:
-        if trial_file:
-            trial_file.write(header_line("trials", {"signature": facts["signature"]}))
-        write_then_head(output, augment_samples(), head, kind="samples")
-    about |= {"resumed": record.resumed, "keep_all": keep_all, "advice": advise_adding_all(about["baselines"])}
+    with (
+        open_shards(shards, job, source=samples, output=output, resumes=True) as run,
+        progress("augmenting", None) as step,
+    ):
+        results = run.compute("samples", task, dealt.cut(reading.read(samples)), step)
+
+        def augment_samples() -> Iterator[Sample]:
+            """Yield samples with the references that were kept, and write what was tried."""
+            read = chain.from_iterable(read_augmented(result, tally.dropped, tally.affected) for result in results)
+            for sample, augmented in dealt.restore(read):
+                counts.add(augmented)
+                if trial_file:
+                    trial_file.writelines(_trial_line(sample, trial) for trial in augmented.trials)
+                yield sample
+
+        with open_trials as trial_file:
+            if trial_file:
+                trial_file.write(header_line("trials", {"signature": facts["signature"]}))
+            write_then_head(output, augment_samples(), head, kind="samples")
+    keep_all = task.keeps_all
+    about |= {"resumed": run.resumed, "keep_all": keep_all, "advice": advise_adding_all(about["baselines"])}
     return facts | about
 
 
@@ -186,36 +190,6 @@ def _collect_replies(samples: str | Path, reading: ReadOptions) -> dict[Turns, l
     for sample in replace(reading, on_reject=lambda _: None).read(samples):
         replies.setdefault(tuple(turn.text for turn in sample.context), []).append(sample.response)
     return replies
-
-
-def _make_choice(
-    model: TrainedModel, options: AugmentOptions, replies: Mapping[Turns, Sequence[str]], *, keep_all: bool
-) -> Callable[[Sequence[Request]], list[Augmented]]:
-    """Return a function that adds candidates to queries as the model does."""
-    if isinstance(model, Pooled):
-        pooled = model
-        return lambda requests: pooled.choose(
-            requests, limit=options.most, replies=[_enough(replies.get(request.turns, ())) for request in requests]
-        )
-    projected, seed = model.make_projected(), options.seed
-    return lambda requests: augment(projected, requests, limit=options.most, seed=seed, keep_all=keep_all)
-
-
-def _enough(replies: Sequence[str]) -> Sequence[str]:
-    """Return the replies, or none if there are too few to compare their scores."""
-    return replies if len(replies) >= FEWEST_REPLIES else ()
-
-
-@contextmanager
-def _record(samples: str | Path, output: str | Path, signed: Signature) -> Iterator[AugmentRecord]:
-    """Open the record next to the output, or a temporary one if a file is a pipe."""
-    run = {"signature": str(signed.without(*LIBRARIES))}  # other releases of these may resume
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(f"{output}.part")
-        if "-" in (str(samples), str(output)):
-            path = Path(folder, "results")
-        with augment_record(path, run) as record:
-            yield record
 
 
 def _trial_line(sample: Sample, trial: CandidateTrial) -> bytes:

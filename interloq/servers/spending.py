@@ -15,7 +15,7 @@ The first line is a header. `cost` is null if no price is known. Several process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -189,21 +189,25 @@ def spending(
         _CURRENT.reset(token)
 
 
-def check_processes(components: Sequence[Any], shards: ShardOptions, limits: Spending | SpendingLimits) -> None:
-    """Refuse to ask servers of language models from several processes: limits hold in one."""
-    if not any(map(_asks_server, components)):
-        return
-    if shards.workers:
-        hint = "run it without --workers; concurrency=N is the number of requests at a time"
-        raise InputError("one process sends all requests of an LLM judge to its server", hint=hint)
-    if shards.shard and (limits.max_calls is not None or limits.max_cost is not None):
-        raise InputError("limits of requests do not hold over several processes", hint="run it without --shard")
+def check_processes(components: Iterable[Any], shards: ShardOptions, limits: Spending | SpendingLimits) -> None:
+    """Refuse to ask servers and programs from several processes: limits and counts hold in one."""
+    for component in components:
+        if not _waits(component):
+            continue
+        if shards.workers:
+            what = (
+                f"{name_of(component)} waits for a server or program, which one process sends many requests at a time"
+            )
+            raise InputError(what, hint="run it without --workers")
+        if shards.shard and (limits.max_calls is not None or limits.max_cost is not None):
+            raise InputError("limits of requests do not hold over several processes", hint="run it without --shard")
 
 
-def _asks_server(component: Any) -> bool:
-    if name_of(component) == "llm_judge" and component.endpoint:
+def _waits(component: Any) -> bool:
+    """Return whether this bot or LLM judge, or a part of it, waits for a server or program."""
+    if getattr(component, "waits", False) or (name_of(component) == "llm_judge" and component.endpoint):
         return True
-    return any(map(_asks_server, parts_of(component)))
+    return any(map(_waits, parts_of(component)))
 
 
 def check_price(price: object, component: str) -> None:

@@ -69,7 +69,7 @@ def test_requests_to_servers_are_not_shared_among_processes(
         ["play", "run", "--target", asking, "--scheme", "self-play"],
     ):
         assert main([*command, "-o", "out.jsonl", "--workers", "2"]) == 2
-        assert "'m' waits for a server or program" in capsys.readouterr().err
+        assert "endpoint waits for a server or program" in capsys.readouterr().err
         limited = ["--shard", "1/2", "--parts", "parts", "--max-calls", "3"]
         assert main([*command, "-o", "out.jsonl", *limited]) == 2
         assert "limits of requests do not hold over several processes" in capsys.readouterr().err

@@ -163,7 +163,7 @@ def test_what_one_process_has_to_do_is_refused(here: Path) -> None:
         with pytest.raises(InputError, match="needs all rated samples at once and cannot be sharded"):
             score([metric], "scores.jsonl", workers=2)
     llm = "llm_judge(endpoint='http://127.0.0.1:9/v1',model='m')"
-    with pytest.raises(InputError, match="one process sends all requests of an LLM judge"):
+    with pytest.raises(InputError, match="llm_judge waits for a server or program"):
         score([llm], "scores.jsonl", workers=2)
     with pytest.raises(InputError, match="limits of requests do not hold over several processes"):
         score_file(

@@ -32,7 +32,6 @@ from interloq.play.play_options import (
 )
 from interloq.play.schedule import check_name
 from interloq.registry import create, spec
-from interloq.servers.spending import SpendingLimits
 from interloq.shards.shard_options import ShardOptions
 from interloq.terminal.console import print_json, print_line, print_stderr
 from interloq.trust import Trust, check_trust
@@ -140,7 +139,6 @@ def _run(args: argparse.Namespace) -> None:
                     options,
                     hear=running.hear if running else None,
                     shards=shards,
-                    limits=arguments.make_options(SpendingLimits, args),
                 )
     except KeyboardInterrupt:
         print_stderr(f"\n{count(tally.dialogues, 'dialogue')} kept; rerun the same command to resume")

@@ -21,6 +21,7 @@ from interloq.reliability.reliability_options import (
     CurveOptions,
     PredictOptions,
 )
+from interloq.shards.shard_options import ShardOptions
 from interloq.terminal.console import interval, number, print_json, print_line, print_signatures, print_table
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   interloq reliability predict samples.jsonl --model reliability -o predicted.jsonl
   interloq reliability augment samples.jsonl --model reliability --log pairs.jsonl -o augmented.jsonl
-  interloq reliability augment samples.jsonl --model reliability --index index --limit 5 -o augmented.jsonl
+  interloq reliability augment samples.jsonl --model reliability --index index --limit 5 --workers 8 -o augmented.jsonl
   interloq reliability augment samples.jsonl --model reliability --from query --log test.jsonl --add-all -o all.jsonl
   interloq reliability annotate samples.jsonl --model reliability --log pairs.jsonl -o annotated.jsonl
   interloq reliability annotate samples.jsonl --model ready --log pairs.jsonl --annotator 2 -o annotated.jsonl
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         arguments.add_samples(action)
         arguments.add_output(action, "the samples with further references")
         arguments.add_options(action, CandidateOptions)
+    arguments.add_options(augmenting, ShardOptions)
     add_limits(augmenting)
     reliability_annotate.add_arguments(annotating)
     for action, options in ((predicting, PredictOptions), (augmenting, AugmentOptions), (annotating, AnnotateOptions)):
@@ -140,7 +142,15 @@ def _augment(args: argparse.Namespace) -> None:
     source, options = arguments.make_options(CandidateOptions, args), arguments.make_options(AugmentOptions, args)
     progress = stage_progress(quiet=args.quiet)
     with reading(args) as read_options, limit_spending(args):
-        facts = augment_file(args.samples, args.output, source, options, reading=read_options, progress=progress)
+        facts = augment_file(
+            args.samples,
+            args.output,
+            source,
+            options,
+            shards=arguments.shard_options(args),
+            reading=read_options,
+            progress=progress,
+        )
     if args.json:
         print_json({"output": args.output, **facts})
     elif args.output != "-":
@@ -152,7 +162,7 @@ def print_augmented(output: str, facts: dict[str, Any]) -> None:
     counts = facts["counts"]
     kept = count(counts["kept"], "reference")
     if facts["resumed"]:
-        print_line(f"resumed: {count(facts['resumed'], 'query', 'queries')} of an earlier run")
+        print_line(f"resumed: {count(facts['resumed'], 'sample')} of an earlier run")
     print_line(f"{output}: {count(counts['samples'], 'sample')}, {kept} added of {count(counts['tried'], 'candidate')}")
     print_line(f"mean predicted reliability: {number(counts['before'])} before, {number(counts['after'])} after")
     if counts["unchanged"]:
