@@ -24,8 +24,8 @@ INTERLOCUTOR, OUTSIDER = "interlocutor", "outsider"  # roles of raters: in the d
 ILLUSTRATIVE = "illustrative"  # the role of ratings made up for illustration
 # kinds of turns that nobody said
 SYSTEM_PROMPT, TOOL_CALL, TOOL_RESULT = "system", "tool_call", "tool_result"
-REASONING, ATTACHMENT = "reasoning", "attachment"
-UNSPOKEN = frozenset((SYSTEM_PROMPT, TOOL_CALL, TOOL_RESULT, REASONING, ATTACHMENT))
+REASONING, ATTACHMENT, NOTE = "reasoning", "attachment", "note"  # a note is for colleagues
+UNSPOKEN = frozenset((SYSTEM_PROMPT, TOOL_CALL, TOOL_RESULT, REASONING, ATTACHMENT, NOTE))
 NO_SYSTEM = "(none)"  # shown for samples without a system if other samples have one
 
 
@@ -47,6 +47,8 @@ class Turn:
         _normalise(self, "text")
         if self.kind and self.kind not in UNSPOKEN:
             raise InputError(f"unknown kind of turn {self.kind!r}{nearest(self.kind, sorted(UNSPOKEN))}")
+        if taken := self.fields and self.fields.keys() & {"text", "speaker", "time", "ratings", "fields"}:
+            raise InputError(f"{min(taken)!r} is a field of its own", hint="give further fields other names")
 
 
 @dataclass(frozen=True, slots=True)

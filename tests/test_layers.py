@@ -34,6 +34,7 @@ LAYERS = [  # from the bottom; a folder that is not named belongs to the one abo
     {"data.corpus"},
     {"data.sets"},
     {"shards"},
+    {"data.tool_logs"},
     {"statistics"},
     {"servers"},
     {"models"},

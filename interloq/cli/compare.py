@@ -19,6 +19,7 @@ EXAMPLES = """\
   interloq compare old.jsonl new.jsonl
   interloq compare old.jsonl new.jsonl -m "judge(model='ready')" -m length
   interloq compare old_scores.jsonl new_scores.jsonl --samples old.jsonl --samples new.jsonl
+  interloq compare old.eval new.eval
   interloq compare old_dialogues.jsonl new_dialogues.jsonl --slice partner
   interloq compare replies.jsonl replies.jsonl --old-system june --new-system july -m bleu --markdown summary.md
   interloq compare old.jsonl new.jsonl -m chrf -o comparison.json
@@ -26,7 +27,7 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    kinds = "samples, dialogues or scores"
+    kinds = "samples, dialogues or scores, or log (.eval) of Inspect,"
     arguments.add_input(parser, "old", "OLD", f"{kinds} of the old version")
     arguments.add_input(parser, "new", "NEW", f"{kinds} of the new version")
     arguments.add_options(parser, CompareOptions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from interloq.cli.shared import arguments
@@ -13,9 +14,10 @@ from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.convert_file import KINDS, convert_file
 from interloq.data.records.line_files import LineFiles, lines_file
 from interloq.data.records.read_options import ReadOptions
+from interloq.data.tool_logs.import_logs import LogOptions, import_logs
 from interloq.errors import InputError, count
 from interloq.records import format_key
-from interloq.score.score_options import CheckOptions
+from interloq.score.score_options import CheckOptions, ExportOptions
 from interloq.terminal.console import print_json, print_line, print_notes, print_stderr, print_table
 from interloq.web.studies.label_studio_tasks import LabelStudioOptions, label_studio_file
 
@@ -23,6 +25,9 @@ EXAMPLES = """\
   interloq data list
   interloq data import usr usr.tar.gz --subset topical -o samples.jsonl
   INTERLOQ_DATA=datasets interloq data import fed --subset dialogue -o dialogues.jsonl.gz
+  interloq data import traces.jsonl scores.json -o dialogues.jsonl --redact
+  interloq data import runs.jsonl --from langsmith --map response=outputs.answer,user=inputs.who -o dialogues.jsonl
+  interloq data export scores.jsonl --to otel --samples samples.jsonl -o events.jsonl
   interloq data check samples.csv -m bleu
   interloq data convert samples.tsv.xz -o samples.jsonl
   interloq data merge samples.jsonl ratings.csv -o rated.jsonl
@@ -34,17 +39,27 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="list the published datasets that can be imported")
+    listing = actions.add_parser("list", help="list the published datasets and the tools' logs that can be imported")
     arguments.add_json(listing)
 
-    importing = actions.add_parser("import", help="convert a published dataset to records")
-    importing.add_argument("dataset", metavar="NAME", help="grade, usr, fed, … (see: interloq data list)")
-    help = "its folder, archive or file (default: looked up in $INTERLOQ_DATA)"
-    arguments.add_input(importing, "path", "PATH", help, nargs="?")
+    importing = actions.add_parser("import", help="convert a published dataset, or logs of another tool, to records")
+    help = "grade, usr, fed, … (see: interloq data list), or a file with a log"
+    arguments.add_input(importing, "dataset", "NAME|LOG", help)
+    help = "a dataset's folder, archive or file (default: looked up in $INTERLOQ_DATA), or further files of the log"
+    arguments.add_input(importing, "path", "PATH", help, nargs="*")
     arguments.add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
     importing.add_argument("--subset", default="", metavar="PART", help="only this part (see: interloq data list)")
     importing.add_argument("--json", action="store_true", help="print the counts as JSON")
     arguments.add_options(importing, UserIdOptions)
+    arguments.add_options(importing, LogOptions)
+    arguments.add_quiet(importing)
+
+    exporting = actions.add_parser("export", help="write scores for another tool: events, or a table to import")
+    arguments.add_input(exporting, "scores", "SCORES", "scores by interloq score")
+    arguments.add_output(exporting, "events of OpenTelemetry (.jsonl), or a dataset for Langfuse or LangSmith (.csv)")
+    arguments.add_options(exporting, ExportOptions)
+    arguments.add_options(exporting, ReadOptions, only=("strict",))
+    arguments.add_json(exporting, "a line")
 
     checking = actions.add_parser("check", help="read a file and report its bad lines, counts and notes")
     arguments.add_options(checking, CheckOptions)
@@ -83,6 +98,7 @@ def run(args: argparse.Namespace) -> None:
     actions = {
         "list": _list,
         "import": _import,
+        "export": _export,
         "check": _check,
         "convert": _convert,
         "lines": _lines,
@@ -96,13 +112,15 @@ def run(args: argparse.Namespace) -> None:
 
 def _list(args: argparse.Namespace) -> None:
     from interloq.data.sets.registry import DATASETS
+    from interloq.data.tool_logs.formats import listing
 
+    logs = [{"name": name, "what": what, "kept": kept} for name, what, kept in listing()]
     if args.json:
         facts = []
         for known in DATASETS.values():
             entry = {"name": known.name, "aliases": known.aliases, "subsets": known.subsets}
             facts.append(entry | {"holds": known.holds, "paper": known.paper})
-        print_json({"datasets": facts})
+        print_json({"datasets": facts, "logs": logs})
         return
     aliases = []
     for known in DATASETS.values():
@@ -110,15 +128,56 @@ def _list(args: argparse.Namespace) -> None:
         if known.subsets:
             print_line(f"    --subset {' | '.join(known.subsets)}")
         aliases += [f"{alias} = {known.name}" for alias in known.aliases]
-    print_line(f"\nAlso known as: {', '.join(aliases)}")
+    print_line(f"\nAlso known as: {', '.join(aliases)}\n\nLogs of other tools (--from NAME, or recognised):")
+    for log in logs:
+        print_line(f"{log['name']}: {log['what']}\n    kept: {log['kept']}")
 
 
 def _import(args: argparse.Namespace) -> None:
     from interloq.data.sets.imports import import_dataset, import_names
+    from interloq.data.sets.registry import NAMES
 
+    if args.format or (args.dataset not in NAMES and Path(args.dataset).is_file()):
+        _import_logs(args)
+        return
+    if len(args.path) > 1:
+        raise InputError(f"{len(args.path)} paths for the dataset {args.dataset}", hint="name its folder or archive")
     names = import_names(args.dataset, arguments.make_options(UserIdOptions, args))
-    facts = import_dataset(args.dataset, args.output, path=args.path, subset=args.subset, names=names)
+    facts = import_dataset(args.dataset, args.output, path=next(iter(args.path), None), subset=args.subset, names=names)
     _show(facts, args, f"of {facts['dataset']} {args.subset}".strip())
+
+
+def _import_logs(args: argparse.Namespace) -> None:
+    bad = BadLineReporter()
+    names = arguments.make_options(UserIdOptions, args).pseudonyms()
+    options = arguments.make_options(LogOptions, args, on_reject=bad)
+    progress = stage_progress(quiet=args.quiet)
+    facts = import_logs([args.dataset, *args.path], args.output, options, names=names, progress=progress)
+    bad.close()
+    _show({**facts, "bad_lines": bad.count}, args, f"of {facts['imported']}")
+    if not args.json and args.output != "-":
+        print_line(", ".join(f"{kind} {n:,}" for kind, n in {**facts["turns"], **facts["redacted"]}.items()))
+    for note in facts["notes"]:
+        print_stderr(f"interloq: {note}")
+
+
+def _export(args: argparse.Namespace) -> None:
+    from interloq.score.export_scores import export_scores
+
+    with reading(args) as read_options:
+        options = arguments.make_options(ExportOptions, args)
+        counts = export_scores(args.scores, args.output, options, reading=read_options)
+    mark_incomplete(counts["unknown"])
+    if counts["unknown"]:
+        print_stderr(f"interloq: {count(counts['unknown'], 'score')} of replies that are in no file of samples")
+    if args.output == "-":
+        return
+    if args.json:
+        print_json(counts)
+    else:
+        print_line(
+            f"{args.output}: {count(counts['scores'], 'score')} of {count(counts['replies'], 'reply', 'replies')}"
+        )
 
 
 def _check(args: argparse.Namespace) -> None:

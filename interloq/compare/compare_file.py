@@ -19,6 +19,7 @@ from interloq.compare.match_versions import Unit, Version, match_units
 from interloq.compare.version_files import VersionReading, read_versions
 from interloq.data.progress import Progress, silent
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
+from interloq.data.tool_logs.inspect_scores import is_inspect_log
 from interloq.errors import InputError, SpecError
 from interloq.metrics.llm_judge.judge_pairs import judge_pairs
 from interloq.metrics.llm_judge.llm_judge import LlmJudge
@@ -38,9 +39,13 @@ def compare_file(
     progress: Progress = silent,
 ) -> Comparison:
     """Compare the versions of a system in two files."""
+    notes: tuple[str, ...] = ()
+    if options.lower_is_better is None and is_inspect_log(old) and is_inspect_log(new):
+        options = replace(options, lower_is_better=False)
+        notes = ("higher scores are taken for better, as Inspect's scorers have it; else add --lower-is-better",)
     read = read_versions({"old": old, "new": new}, VersionReading(options, reading, progress))
     judged = judge_versions(read.versions["old"], read.versions["new"], options.judge)
-    return compare_judged(judged, options, notes=read.notes)
+    return compare_judged(judged, options, notes=(*notes, *read.notes))
 
 
 def compare_judged(judged: JudgedVersions, options: CompareOptions, *, notes: Sequence[str] = ()) -> Comparison:

@@ -22,6 +22,7 @@ from interloq.data.progress import Progress, silent
 from interloq.data.records.convert_file import detect_kind
 from interloq.data.records.jsonl import header
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
+from interloq.data.tool_logs.inspect_scores import as_score_files
 from interloq.errors import InputError
 from interloq.metrics.metric import Metric
 from interloq.metrics.metric_names import find
@@ -67,9 +68,14 @@ class Versions:
 
 
 def read_versions(files: Mapping[str, str | Path], reading: VersionReading) -> Versions:
-    """Read one file per version; files that cannot be compared are refused."""
+    """Read one file per version, which may be a log of Inspect; files that cannot be compared are refused."""
     if "-" in map(str, files.values()):
         raise InputError("comparisons need files, not a pipe", hint="write both versions to files")
+    with as_score_files(files, reading.reading.on_reject) as score_files:
+        return _read_versions(score_files, reading)
+
+
+def _read_versions(files: Mapping[str, str | Path], reading: VersionReading) -> Versions:
     kinds = {detect_kind(path) for path in files.values()}
     if len(kinds) > 1 or not kinds <= {"samples", "scores", "dialogues"}:
         raise InputError(

@@ -78,3 +78,11 @@ class CheckOptions:
 
 SCORE_DEFAULTS, PROBE_DEFAULTS = ScoreOptions(), ProbeOptions()
 EXPLAIN_DEFAULTS, CHECK_DEFAULTS = ExplainOptions(), CheckOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions(Options):
+    """Options of `export_scores`."""
+
+    to: Literal["otel", "langfuse", "langsmith"] = option("otel", "the tool that reads them")
+    samples: Sequence[str] = option((), "samples or dialogues that were scored", path=True)

@@ -92,6 +92,9 @@ class RecordSummary:
             self.unscored += record.value is None
         if isinstance(record, Dialogue):
             self.systems.update(record.systems.values())
+            for turn in record.turns:
+                for rating in turn.ratings:
+                    self._add_rating(rating)
         if isinstance(record, Preference):
             self.systems.update(record.systems)
         if isinstance(record, Rating):

@@ -77,7 +77,8 @@ class Layout:
             value = {name: item for name, item in value.items() if name != "dialogue"}
         field = _TURNS.get(self.kind)
         turns = value.get(field) if field else None
-        if field and isinstance(turns, list) and any(is_message(turn) or _is_unspoken(turn) for turn in turns):
+        is_context = self.kind in SAMPLES
+        if field and isinstance(turns, list) and any(is_message(t) or (is_context and _is_unspoken(t)) for t in turns):
             value = self._of_chat(value, field)
         ratings = value.get("ratings") if field else None
         if isinstance(ratings, list):

@@ -53,7 +53,7 @@ FIELDS["prompts"] = FIELDS["samples"]  # samples that may have no reply yet
 
 
 EACH_ITS_OWN = ("dialogue", "id")  # `--map dialogue=id`: no two samples belong to one dialogue
-_NOTHING = object()
+NOTHING = object()
 
 
 class Names:
@@ -98,7 +98,7 @@ class Names:
     def _map(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         mapped = {}
         for field, name in self.columns.items():
-            if (item := _find_item(value, name)) is not _NOTHING:
+            if (item := find_item(value, name)) is not NOTHING:
                 mapped[field] = item
                 self._absent.discard(name)
         # `--map dialogue=id` leaves the id in its place
@@ -117,8 +117,8 @@ class Names:
         return names[0]
 
 
-def _find_item(value: Mapping[str, Any], name: str) -> Any:
-    """Return the item of this name, or of a path through objects and lists (`choices.0.text`); else _NOTHING."""
+def find_item(value: Mapping[str, Any], name: str) -> Any:
+    """Return the item of this name, or of a path through objects and lists (`choices.0.text`); else NOTHING."""
     if name in value:
         return value[name]
     item: Any = value
@@ -128,7 +128,7 @@ def _find_item(value: Mapping[str, Any], name: str) -> Any:
         elif isinstance(item, list) and part.isdecimal() and int(part) < len(item):
             item = item[int(part)]
         else:
-            return _NOTHING
+            return NOTHING
     return item
 
 

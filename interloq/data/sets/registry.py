@@ -157,14 +157,14 @@ CORPORA = (
     ),
 )
 DATASETS = {known.name: known for known in (*RATED, *CORPORA)}
-_NAMES = {name: known for known in DATASETS.values() for name in (known.name, *known.aliases)}
+NAMES = {name: known for known in DATASETS.values() for name in (known.name, *known.aliases)}
 
 
 def dataset(name: str) -> Dataset:
     """Return a dataset by its name or alias."""
-    if name not in _NAMES:
-        raise InputError(f"unknown dataset {name!r}{nearest(name, _NAMES)}")
-    return _NAMES[name]
+    if name not in NAMES:
+        raise InputError(f"unknown dataset {name!r}{nearest(name, NAMES)}")
+    return NAMES[name]
 
 
 def corpus(name: str) -> Dataset:

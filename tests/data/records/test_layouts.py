@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,9 +90,7 @@ def test_turns_of_another_kind_are_written_where_they_were(tmp_path: Path) -> No
     assert [turn["text"] for turn in json.loads(path.read_text().splitlines()[1])["turns"]] == [
         turn.text for turn in turns
     ]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=ReadWarning)
-        (again,) = load(path, kind="dialogues")
+    (again,) = load(path, kind="dialogues")
     assert again.all_turns() == turns
     assert again.turns[1].ratings == (good,)
     assert again.turns[1].fields == {"latency": 0.5, "kind": "greeting"}
