@@ -137,7 +137,8 @@ def _import(args: argparse.Namespace) -> None:
     from interloq.data.sets.imports import import_dataset, import_names
     from interloq.data.sets.registry import NAMES
 
-    if args.format or (args.dataset not in NAMES and Path(args.dataset).is_file()):
+    looks_like_file = Path(args.dataset).is_file() or Path(args.dataset).suffix
+    if args.format or (args.dataset not in NAMES and looks_like_file):
         _import_logs(args)
         return
     if len(args.path) > 1:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ from tests.cli.made_runs import run_json
 from tests.published_layouts import packed, write_engagement, write_fed, write_grade, write_gupta, write_usr
 
 Captured = pytest.CaptureFixture[str]
+
+
+ROOT = Path(__file__).parents[2]
+LOGS = ROOT / "tests" / "golden" / "tool_logs"
 
 
 @pytest.fixture
@@ -134,3 +139,63 @@ def test_tasks_are_written_and_annotations_read(
     assert load("rated.jsonl")[0].ratings[0].rater == "7"
     assert main(["data", "from-label-studio", "export.json", "-o", "again.jsonl"]) == 2
     assert "export.json: task 1: the task was written by Interloq; name its key file" in capsys.readouterr().err
+
+
+# ---- logs of other tools ---------------------------------------------------------------------------------------------
+
+
+def test_the_way_from_export_to_verdict_on_the_page_of_logs(folder: Path, capsys: Captured) -> None:
+    page = (ROOT / "docs" / "logs.md").read_text()
+    commands = page.partition("```sh\n")[2].partition("```")[0].splitlines()
+    assert len(commands) == 7
+    for month, release in (("june", "v42"), ("july", "v43")):
+        rows = (LOGS / "langfuse_observations.jsonl").read_text().replace("v42", release)
+        (folder / f"{month}.jsonl").write_text(rows)
+        (folder / f"{month}_scores.json").write_bytes((LOGS / "langfuse_scores.json").read_bytes())
+    for command in commands:
+        assert main(shlex.split(command.replace("judge(model='ready')", "length"))[1:]) == 0, command
+    shown = capsys.readouterr()
+    assert "v42 → v43" in shown.out
+    assert "<phone>" in Path("july_dialogues.jsonl").read_text()
+    assert "555" not in Path("july.html").read_text()
+    assert "score.length" in Path("july.csv").read_text()
+    assert [rating.aspect for sample in load("july.jsonl") for rating in sample.ratings] == ["user-feedback", "helpful"]
+
+
+def test_a_damaged_log_is_imported_in_part(folder: Path, capsys: Captured) -> None:
+    lines = (LOGS / "openai_chat.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "log.jsonl").write_bytes(lines[0] + lines[1][:300])
+    arguments = ["data", "import", "log.jsonl", "--from", "openai", "--keep-user-ids", "--redact", "-o", "d.jsonl"]
+    assert main(arguments) == 1
+    shown = capsys.readouterr()
+    assert "bad line: log.jsonl:2: not valid JSON" in shown.err
+    assert "1 dialogue of openai" in shown.out
+    assert len(load("d.jsonl", kind="dialogues")) == 1
+    assert "ann@example.com" not in Path("d.jsonl.rejected.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.jsonl"], "cannot read none.jsonl"),
+        (["a.json"], "a.json:1: not a log of a known tool: 'x'"),
+        (["a.json", "--from", "otel"], "no request with its reply was found"),
+        (["usr", "x", "y"], "2 paths for the dataset usr"),
+    ],
+)
+def test_logs_that_cannot_be_read(folder: Path, capsys: Captured, arguments: list[str], message: str) -> None:
+    (folder / "a.json").write_text('{"x": 1}')
+    assert main(["data", "import", *arguments, "-o", "d.jsonl", "--keep-user-ids"]) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("d.jsonl").exists()
+
+
+def test_scores_are_exported(folder: Path, capsys: Captured) -> None:
+    write("s.jsonl", [Sample("1", "hi", "hello")], kind="samples")
+    assert main(["score", "s.jsonl", "-m", "length", "-o", "scores.jsonl"]) == 0
+    capsys.readouterr()
+    assert main(["data", "export", "scores.jsonl", "--samples", "s.jsonl", "-o", "events.jsonl"]) == 0
+    assert capsys.readouterr().out == "events.jsonl: 1 score of 1 reply\n"
+    write("other.jsonl", [Sample("2", "hi", "hello")], kind="samples")
+    assert main(["data", "export", "scores.jsonl", "--samples", "other.jsonl", "--json", "-o", "e.jsonl"]) == 1
+    assert json.loads(capsys.readouterr().out)["unknown"] == 1

@@ -176,6 +176,14 @@ def published(folder: Path) -> None:
     write_grade(folder / "grade")
 
 
+def logged(folder: Path) -> None:
+    rng, log = random.Random(7), []
+    for i in range(300):
+        said = [{"from": "human" if n % 2 else "gpt", "value": text(rng)} for n in range(1, 5)]
+        log.append({"id": f"c{i}", "conversations": said})
+    (folder / "log.json").write_text(json.dumps(log))
+
+
 def annotated(folder: Path) -> None:
     result = {"from_name": "overall", "type": "rating", "value": {"rating": 4}}
     rng, tasks = random.Random(6), []
@@ -241,6 +249,8 @@ VERBS = (
     Verb("serve backup", f"{BACKUP}rows.jsonl.zst", samples, STUDY, once=True),
     Verb("data convert", "data convert samples.jsonl -o converted.jsonl.gz", samples, quick=True),
     Verb("data import", "data import grade grade --subset dailydialog -o imported.jsonl", published),
+    Verb("data import (log)", "data import log.json -o imported.jsonl --keep-user-ids --quiet", logged, quick=True),
+    Verb("data export", "data export scores.jsonl --samples samples.jsonl -o events.jsonl", samples, (SCORES,)),
     Verb("data merge", "data merge samples.jsonl ratings.jsonl -o merged.jsonl --quiet", ratings_of_samples),
     Verb("data to-label-studio", "data to-label-studio samples.jsonl -o tasks.json", samples),
     Verb("data from-label-studio", "data from-label-studio export.json -o rated.jsonl --keep-user-ids", annotated),

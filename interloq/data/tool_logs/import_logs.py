@@ -46,7 +46,7 @@ class LogOptions:
         metavar="FIELD=PLACE,…",
         parse=read_columns,
     )
-    redact: bool = option(False, "replace e-mail addresses and phone numbers as keys always are: <email>, <phone>")
+    redact: bool = option(False, "replace e-mail addresses and phone numbers too; keys always are")
     on_reject: Callable[[Rejected], None] | None = None
 
 
