@@ -42,7 +42,11 @@ class DatasetItem:
 
     def turns(self, name: str, text: str, *further: str) -> list[Turn]:
         """Return a list field of turns; `text` and `further` name the fields that hold text, speaker and time."""
-        return [Turn(turn.text(text), *map(turn.text, further)) for turn in self.objects(name)]
+        turns = []
+        for turn in self.objects(name):
+            speaker, time = [*map(turn.text, further), "", ""][:2]
+            turns.append(Turn(turn.text(text), speaker, time))
+        return turns
 
     def inner(self, name: str) -> DatasetItem:
         """Return an object field."""

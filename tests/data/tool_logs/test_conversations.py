@@ -48,7 +48,7 @@ def test_a_part_of_the_history_is_recognised() -> None:
 
 def test_feedback_may_come_first_and_is_of_a_reply_or_of_a_conversation() -> None:
     thumb, stars = Rating(1.0, aspect="thumbs"), Rating(4.0, aspect="stars")
-    items = [
+    items: list[Exchange | Feedback] = [
         Feedback(of="b", rating=thumb),
         Feedback(of="c", rating=stars),
         Feedback(of="c", rating=stars),

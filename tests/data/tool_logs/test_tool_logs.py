@@ -17,7 +17,7 @@ import pytest
 from interloq import Dialogue, InputError, Rating, load
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.data.records.jsonl import Rejected, header
-from interloq.data.tool_logs import log_files
+from interloq.data.tool_logs import anthropic_logs, help_desk, inspect_logs, log_files, openai_logs
 from interloq.data.tool_logs.formats import NAMES, arrays, listing, log_format, recognise
 from interloq.data.tool_logs.import_logs import LogOptions, import_logs
 
@@ -439,6 +439,10 @@ def test_a_member_that_claims_less_than_it_has_is_refused(tmp_path: Path, monkey
 
 def test_every_format_says_what_it_keeps_and_is_recognised_as_itself() -> None:
     assert [name for name, _, _ in listing()] == list(NAMES)
+    modules = {"anthropic": anthropic_logs, "helpdesk": help_desk, "inspect": inspect_logs, "openai": openai_logs}
+    for name in NAMES:
+        assert name == log_format(name).NAME
+        assert log_format(name) is modules.get(name, log_format(name))
     for _, what, kept in listing():
         assert what
         assert kept
