@@ -9,7 +9,8 @@ bert_score's F depends on its batches, because padding counts as a similarity of
 on the first 20 replies with batches of one. It imports pandas and matplotlib, which scoring does not need: they are
 replaced here, which only favours it.
 
-`--precision` measures instead how far bfloat16 moves sentence vectors and F away from float32. `--json` prints JSON.
+`--precision` measures instead how far bfloat16 and int8 move sentence vectors and F away from float32; with
+`--rated SAMPLES`, on samples with ratings, and what that changes in the agreement with people. `--json` prints JSON.
 """
 
 from __future__ import annotations
@@ -166,34 +167,56 @@ def measured(repeated: float) -> dict[str, Any]:
     }
 
 
-def precision(args: argparse.Namespace) -> dict[str, float]:
-    """float32 against bfloat16 on the same texts."""
+def precision(args: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """Compare the smaller number types with float32: on the same made-up texts, or on files of rated samples."""
     import torch
-
-    from interloq.metrics.contextual.bertscore import LONGEST
-    from interloq.metrics.contextual.token_matching import f_measure, match
-    from interloq.models.encoder import Encoder, Precision
 
     if args.device == "cpu":
         torch.set_num_threads(args.threads)
+    kinds = ["bfloat16", "int8"] if args.device == "cpu" else ["bfloat16"]
+    if not args.rated:
+        exact, *others = (vectors_and_scores(args, kind) for kind in ("float32", *kinds))
+        figures = {}
+        for kind, (vectors, scores) in zip(kinds, others, strict=True):
+            apart = 1 - (exact[0] * vectors).sum(axis=1)
+            cosines = {"1 − cosine of sentence vectors, largest": apart.max(), "mean": apart.mean()}
+            figures[kind] = {**cosines, **difference(exact[1], scores)}
+        return figures
+    return {f"{kind}, {Path(path).name}": by_rated(args, path, kind) for path in args.rated for kind in kinds}
+
+
+def vectors_and_scores(args: argparse.Namespace, kind: Any) -> tuple[Any, Any]:
+    from interloq.metrics.contextual.bertscore import LONGEST
+    from interloq.metrics.contextual.token_matching import f_measure, match
+    from interloq.models.encoder import Encoder
+
     texts = made_texts(2 * args.replies, 0.0)
+    encoder = Encoder(args.model, layer=args.layer, longest=LONGEST, device=args.device, precision=kind)
     pairs = np.arange(2 * args.replies).reshape(-1, 2)
-    vectors, values = [], []
-    names: tuple[Precision, ...] = ("float32", "bfloat16")
-    for name in names:
-        encoder = Encoder(args.model, layer=args.layer, longest=LONGEST, device=args.device, precision=name)
-        vectors.append(encoder.sentences(texts))
-        values.append(f_measure(*match(encoder, texts, pairs).T))
-    cosines = 1 - (vectors[0] * vectors[1]).sum(axis=1)
-    moved = np.abs(values[0] - values[1])
-    return {
-        "pairs": len(pairs),
-        "1 − cosine of sentence vectors, largest": float(cosines.max()),
-        "1 − cosine of sentence vectors, mean": float(cosines.mean()),
-        "F, largest": float(moved.max()),
-        "F, mean": float(moved.mean()),
-        "F, correlation": float(np.corrcoef(values[0], values[1])[0, 1]),
-    }
+    return encoder.sentences(texts), f_measure(*match(encoder, texts, pairs).T)
+
+
+def difference(exact: Any, other: Any) -> dict[str, float]:
+    apart = np.abs(exact - other)
+    correlation = float(np.corrcoef(exact, other)[0, 1])
+    return {"F, largest": float(apart.max()), "F, mean": float(apart.mean()), "F, correlation": correlation}
+
+
+def by_rated(args: argparse.Namespace, path: str, kind: Any) -> dict[str, float]:
+    """Compare the scores of a file's rated samples, and their Spearman's ρ with the mean overall rating."""
+    from scipy.stats import spearmanr
+
+    from interloq import load
+    from interloq.metrics.contextual.bertscore import BertScore
+
+    samples = [sample for sample in load(path, kind="samples") if sample.ratings and sample.references]
+    people = [np.mean([rating.value for rating in sample.ratings if rating.aspect == "overall"]) for sample in samples]
+    exact, other = (
+        BertScore(args.model, layer=args.layer, precision=name).stats(samples)[:, 0] for name in ("float32", kind)
+    )
+    before, after = (float(spearmanr(scores, people).statistic) for scores in (exact, other))
+    agreement = {"samples": len(samples), "Spearman's ρ in float32": before, "its change": after - before}
+    return {**difference(exact, other), **agreement}
 
 
 def format_result(name: str, row: dict[str, Any]) -> str:
@@ -222,11 +245,12 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="processor threads (default 1)")
     parser.add_argument(
         "--type",
-        choices=("auto", "float32", "bfloat16"),
+        choices=("auto", "float32", "bfloat16", "int8"),
         default="auto",
         help="number type of ours; auto: bfloat16 on a GPU",
     )
-    parser.add_argument("--precision", action="store_true", help="compare float32 with bfloat16 instead")
+    parser.add_argument("--precision", action="store_true", help="compare float32 with smaller types instead")
+    parser.add_argument("--rated", nargs="+", metavar="SAMPLES", help="with --precision: files of rated samples")
     parser.add_argument("--json", action="store_true")
     for name in ("--side", "--out"):
         parser.add_argument(name, help=argparse.SUPPRESS)
@@ -238,16 +262,20 @@ def main() -> None:
     if args.side:
         one_side(args)
         return
-    figures: dict[str, Any] = (
-        precision(args) if args.precision else {name: measured(share) for name, share in REPEATS.items()}
-    )
+    if args.precision:
+        figures: dict[str, Any] = precision(args)
+    else:
+        figures = {name: measured(share) for name, share in REPEATS.items()}
     if args.json:
         print(json.dumps({**vars(args), "machine": platform.processor() or platform.machine(), **figures}, indent=2))
         return
-    each = "one reference" if args.precision else f"{args.references} references"
-    print(f"{args.replies:,} replies × {each}, {args.model}, {args.device}, ours {args.type}")
+    if args.precision:
+        for name, row in figures.items():
+            print(name, *(f"  {label:<44}{value:.3g}" for label, value in row.items()), sep="\n")
+        return
+    print(f"{args.replies:,} replies × {args.references} references, {args.model}, {args.device}, ours {args.type}")
     for name, row in figures.items():
-        print(format_result(name, row) if isinstance(row, dict) else f"{name:<44}{row:.3g}")
+        print(format_result(name, row))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Training: the same network on the same examples in a plain loop (shuffled batches; each of the six texts of an example
 is padded to the longest of its batch), and in the same loop with packed sequences. Rating 17 references of 1,000
-samples: compared with a loop over triplets, and with triplets in padded batches.
+samples: compared with a loop over triplets, and with triplets in padded batches. Rating a file: replies of five systems
+to the same contexts, ordered by system or by context, beside batches in the order of the file (processor time).
 
     python benchmarks/rater.py                    # on the CPU: a smaller batch and fewer examples
     python benchmarks/rater.py --device cuda --examples 100000 --batch 1000
@@ -27,15 +28,21 @@ from _figures import Figure, add_json_option, report
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
+from interloq.data.batched import batched
+from interloq.data.records.jsonl import write
 from interloq.data.text.tokenize import train_sentencepiece
 from interloq.learn.fit import Part, fit
 from interloq.learn.gru import Pieces
 from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
 from interloq.rate.gru_model import RaterModel, RaterNetwork, RaterTask
+from interloq.rate.network_rater import NetworkRater
 from interloq.rate.pairs import RaterPairs, write_examples
+from interloq.rate.rate_file import rate_chunk, rate_file
+from interloq.rate.rate_options import BATCH, RateOptions
 from interloq.rate.settings import Batching, Shape
-from interloq.records import Pair
+from interloq.records import Pair, Reference, Sample
+from interloq.signature import Signature
 
 REFERENCES = 17
 
@@ -152,6 +159,45 @@ def rating(pieces: Pieces, args: argparse.Namespace) -> list[Figure]:
     return [*figures, Figure("largest difference in probability", off)]
 
 
+SYSTEMS = 5
+
+
+def rating_a_file(pieces: Pieces, args: argparse.Namespace) -> list[Figure]:
+    """Rate replies of five systems to the same contexts, ordered by system or by context."""
+    torch.manual_seed(0)
+    shape = Shape(hidden=args.hidden, embedding=args.hidden, width=2 * args.hidden)
+    model = RaterModel(RaterNetwork(pieces.size, shape), pieces, {"temperature": 1.0}, device=args.device)
+
+    class Made(NetworkRater):
+        def network(self) -> RaterModel:
+            return model
+
+        def signature(self) -> Signature:
+            return Signature.of("made", {})
+
+    rater, rng, by_context = Made("made"), np.random.default_rng(2), list[Sample]()
+    for i in range(args.samples // SYSTEMS):
+        found = [Reference(_text(rng), source=f"retrieved:{k}") for k in range(REFERENCES)]
+        context, references = [_text(rng)], [Reference(_text(rng)), *found]
+        by_context += [Sample(f"{i}", context, _text(rng), references, f"system {k}") for k in range(SYSTEMS)]
+    by_system = sorted(by_context, key=lambda sample: sample.system)
+    figures = []
+    for name, samples in {"system": by_system, "context": by_context}.items():
+        with tempfile.TemporaryDirectory() as folder:
+            write(f"{folder}/samples.jsonl", samples, kind="samples")
+            start = time.process_time()
+            rate_file(f"{folder}/samples.jsonl", f"{folder}/rated.jsonl", RateOptions(rater=rater))
+            ours = time.process_time() - start
+        start = time.process_time()
+        for chunk in batched(samples, BATCH):
+            rate_chunk(rater, chunk)
+        batches = time.process_time() - start
+        figures.append(
+            Figure(f"{len(samples):,} samples ordered by {name}", ours, "s", batches, "each batch by itself")
+        )
+    return figures
+
+
 def _padded(model: RaterModel, triplets: list[tuple[str, str, str]], batch: int) -> NDArray[np.float64]:
     """Encode the three texts of each triplet separately, padded and packed so that the result is correct."""
     found = []
@@ -209,6 +255,7 @@ def main() -> None:
         pairs = write_examples([records], Path(folder) / "examples", pieces, Examples(), source="generated")
         lengths = pairs.texts.lengths
         figures = training(pairs, pieces.size, args) + rating(pieces, args)
+        figures += rating_a_file(pieces, args)
     name = torch.cuda.get_device_name() if args.device == "cuda" else f"{torch.get_num_threads()} thread(s)"
     data = f"{args.examples:,} examples, batches of {args.batch}, texts of {lengths.mean():.0f} tokens"
     rated = f"{REFERENCES} references of {args.samples:,} samples rated"

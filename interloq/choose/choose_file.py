@@ -14,6 +14,7 @@ from interloq.agree.score_columns import score_columns
 from interloq.choose.choice import Choice
 from interloq.choose.choose import Column, choose
 from interloq.choose.choose_options import CHOOSE_DEFAULTS, ChooseOptions
+from interloq.choose.stored_scores import ABOUT_SETS, StoredScores, read_stored_scores
 from interloq.data.files.opening import write_json
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
@@ -39,8 +40,6 @@ from interloq.score.parse_metrics import choose as chosen_metrics
 from interloq.score.parse_metrics import refuse_functions
 from interloq.score.selection import SampleFilter
 
-ABOUT_SETS = "it scores sets of replies, not single ones"
-
 
 def choose_file(
     path: str | Path,
@@ -52,12 +51,12 @@ def choose_file(
 ) -> Choice:
     """Choose the metric that agrees best with the people who rated the samples or dialogues of a file; see `choose`.
 
-    Without metrics in the options, those that the samples allow are compared. Without an aspect, the only rated one is
-    used, or else `overall`. The length of replies, and for dialogues the number of turns, are baselines: metrics are
-    compared with them, but they are never chosen or blended. The chosen metric is written to `output`, which `interloq
-    score -m @FILE` reads.
+    Without metrics or score files in the options, those that the samples allow are compared. Without an aspect, the
+    only rated one is used, or else `overall`. The length of replies, and for dialogues the number of turns, are
+    baselines: metrics are compared with them, but they are never chosen or blended. The chosen metric is written to
+    `output`, which `interloq score -m @FILE` reads.
     """
-    refuse_overwriting([output] if output else [], [path])
+    refuse_overwriting([output] if output else [], [path, *options.scores])
     refuse_functions(options.metrics)
     kind = "dialogues" if str(path) != "-" and detect_kind(path) == "dialogues" else "samples"
     selection = SampleFilter(drop_own_replies=options.drop_own_replies, without=options.without)
@@ -66,7 +65,8 @@ def choose_file(
     records = reading.read(path, kind=kind)
     rated = list(records if kind == "dialogues" else selection.samples(records))
     aspect = options.aspect or default_aspect(aspects(rated))
-    scored = _score_rated(rated, options.metrics, aspect, options.role, progress)
+    stored = read_stored_scores(options.scores, rated, selection, reading)
+    scored = _score_rated(rated, options, aspect, stored, progress)
     judgments = collect(scored.items, aspect=aspect, role=options.role, normalise=options.normalise)
     choice = choose(
         _columns(scored, judgments),
@@ -99,22 +99,27 @@ class _ScoredItems:
 
 
 def _score_rated(
-    records: Sequence[Sample | Dialogue], metrics: Sequence[str], aspect: str, role: str, progress: Progress
+    records: Sequence[Sample | Dialogue], options: ChooseOptions, aspect: str, stored: StoredScores, progress: Progress
 ) -> _ScoredItems:
-    """Score the rated records; unrated ones are of no use here."""
-    dialogues, samples = _select_rated(records, aspect, role)
-    defaults = Defaults((*metrics, length_metric(samples))) if metrics else default_metrics(samples, every=True)
+    """Score the rated records, unless their scores are stored; unrated ones are of no use here."""
+    dialogues, samples = _select_rated(records, aspect, options.role)
+    scores = stored.of_rated(samples, dialogues)
+    if options.metrics or options.scores:
+        defaults = Defaults((*options.metrics, length_metric(samples)))
+    else:
+        defaults = default_metrics(samples, every=True)
     chosen, _ = chosen_metrics(defaults.metrics)
     single: dict[str, Metric] = {}
-    excluded: dict[str, str] = {}
+    excluded = dict(stored.excluded)
     for item in chosen:
-        if not isinstance(item.metric, SetMetric):
+        if isinstance(item.metric, SetMetric):
+            if options.metrics:
+                excluded[item.name] = ABOUT_SETS
+        elif item.name not in stored.metrics:
             single[item.name] = item.metric
-        elif metrics:
-            excluded[item.name] = ABOUT_SETS
+            excluded.pop(item.name, None)
     with progress("scoring", len(samples)) as step:
         results = evaluate_all(list(single.values()), samples, n_bootstrap=0, progress=step)
-    scores: list[Score] = []
     notes: dict[str, None] = {}
     for name, by_system in zip(single, results, strict=True):
         scores += by_system[""].scores(name)
@@ -122,7 +127,7 @@ def _score_rated(
     if dialogues:
         scores, samples = rated_dialogues(scores, dialogues)
     left_out = [f"left out: {why}" for why in defaults.left_out]
-    return _ScoredItems(samples, scores, single, excluded, [*notes, *left_out])
+    return _ScoredItems(samples, scores, {**stored.metrics, **single}, excluded, [*stored.notes, *notes, *left_out])
 
 
 def _select_rated(records: Sequence[Sample | Dialogue], aspect: str, role: str) -> tuple[list[Dialogue], list[Sample]]:

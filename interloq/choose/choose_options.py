@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from interloq.options import (
@@ -26,6 +27,9 @@ class ChooseOptions:
         flag="--metric",
         short="-m",
         metavar="[LABEL=]SPEC",
+    )
+    scores: Sequence[str | Path] = option(
+        (), "choose from the metrics of this score file too, without computing them again", path=True, metavar="FILE"
     )
     aspect: str = option("", "the rated aspect (default overall, or the only one that is rated)", metavar="NAME")
     role: str = option("", "use only ratings by people in this role, e.g. interlocutor", metavar="ROLE")

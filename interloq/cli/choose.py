@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   interloq choose rated.jsonl
   interloq choose rated.jsonl -m chrf -m "judge(model='ready')" -o chosen.json
+  interloq choose rated.jsonl --scores scores.jsonl -m chrf
   interloq choose rated_dialogues.jsonl --aspect satisfaction --no-blend
   interloq score replies.jsonl -m @chosen.json"""
 

@@ -29,15 +29,16 @@ from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models import pretrained
 from interloq.models.batches import make_batches, number_distinct
-from interloq.models.cpu_linear import speed_up
+from interloq.models.cpu_linear import check_precision, speed_up
 from interloq.models.memory import read_in_parts
 from interloq.models.packing import count_positions
 from interloq.models.processes import pick_device
+from interloq.models.scoring_networks import PostNormEncoder
 from interloq.models.vector_cache import VectorCache
 from interloq.signature import file_fingerprint
 
 Pooling = Literal["mean", "max", "first"]
-Precision = Literal["auto", "float32", "bfloat16", "float16"]
+Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
 Ints = NDArray[np.int64]
 # tokens per batch, padding included: few enough for a processor's cache, enough to keep a GPU busy
 TOKENS = {"cpu": 768, "cuda": 32_768}
@@ -76,9 +77,11 @@ class Encoder:
     ) -> None:
         self.folder, self.device = pretrained.model_folder(name), pick_device(device)
         self.tokens = tokens or TOKENS.get(self.device.type, TOKENS["cpu"])
-        self.precision = pretrained.pick_precision(precision, self.device)
-        self._tokenizer = pretrained.load_tokenizer(self.folder)
-        model = pretrained.load_network(self.folder).eval()
+        if precision == "int8":
+            check_precision(precision, self.device)
+        self.number_type = pretrained.pick_number_type(precision, self.device)
+        self._tokenizer = pretrained.load_tokenizer(self.folder, fast=True)
+        model = pretrained.load_scoring_network(self.folder, PostNormEncoder).eval()
         self.layers = layers_of(model, str(self.folder))
         self.layer = self.layers if layer is None else layer
         if not 0 <= self.layer <= self.layers:
@@ -94,8 +97,14 @@ class Encoder:
         self._pad = pad
         self._behaviour = probe(model, self.layer, self._pad, str(self.folder))
         pretrained.check_fit(self._tokenizer.vocab_size, model, self.folder)
-        self._model = model.to(self.device, self.precision)
-        speed_up(self._model)
+        self._rounds = False  # whether linear layers round their inputs, and everything else is in float32
+        if self.device.type == "cpu" and self.number_type in ("bfloat16", "int8"):
+            self._rounds = True
+            speed_up(model, "int8" if self.number_type == "int8" else "bfloat16")
+        else:
+            model.to(self.device, getattr(torch, self.number_type))
+            speed_up(model)
+        self._model = model
         self._cache = VectorCache.find(cache)
 
     def encode(self, texts: Sequence[str]) -> Iterator[Encoded]:
@@ -157,8 +166,8 @@ class Encoder:
         parts = [self.name, f"mean-{self.longest}"]
         if self.layer != self.layers:
             parts.append(f"layer-{self.layer}")
-        if self.precision != torch.float32:
-            parts.append(str(self.precision).removeprefix("torch."))
+        if self.number_type != "float32":
+            parts.append(self.number_type)
         return "-".join(parts)
 
     @cached_property
@@ -198,8 +207,11 @@ class Encoder:
             yield layers
 
     def _parts(self, lengths: Ints) -> Iterator[Ints]:
-        """Yield the texts of each batch: of similar length, or equal length if padding would change their vectors."""
-        padded = self._behaviour.padding_is_safe
+        """Yield the texts of each batch: of similar length, or equal length if padding would change their vectors.
+
+        Sums over padding differ in the last digit, which may be rounded to another number.
+        """
+        padded = self._behaviour.padding_is_safe and not self._rounds
         yield from make_batches(lengths, size=TEXTS, tokens=self.tokens, rng=None, padded=padded)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]

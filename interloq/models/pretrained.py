@@ -135,8 +135,13 @@ def _check_sizes(get: Callable[[str], Any]) -> None:
             raise ValueError(f"{name} must be from 1 to {most:,}, got {short_repr(size)}")
 
 
-def load_tokenizer(folder: Path) -> Any:
-    """Load a tokenizer. If its files are missing, transformers invents one without a vocabulary: that is refused."""
+def load_tokenizer(folder: Path, *, fast: bool = False) -> Any:
+    """Load a tokenizer. If its files are missing, transformers invents one without a vocabulary: that is refused.
+
+    A `fast` one of `PLAIN` is read without transformers.
+    """
+    if fast and tokenizer_fingerprint(folder) in PLAIN:
+        return PlainTokenizer(folder)
     hint = "copy the complete model folder, with its tokenizer"
     with _loading("cannot load a tokenizer", folder, hint):
         import transformers
@@ -161,16 +166,17 @@ def load_network(folder: Path, kind: Any = None, *, hint: str = ENCODER) -> Any:
     return network
 
 
-def load_scoring_network(folder: Path) -> Any:
-    """Load an encoder that is not trained: without transformers, if it is one of `scoring_networks`."""
+def load_scoring_network(folder: Path, kind: type[ScoringNetwork] = ScoringNetwork) -> Any:
+    """Load a network that is not trained: without transformers, if `scoring_networks` has it as one of this kind."""
     with _loading("cannot load a model", folder, FOLDER):
         network = _build_scoring_network(folder)
-        if network is None:
+        if not isinstance(network, kind):
             return load_network(folder)
         tensors = fit_names(network, _read_tensors(folder))
-        _check_complete(sorted(network.state_dict().keys() - tensors.keys()), folder, ENCODER)
+        if network.state_dict().keys() - tensors.keys():
+            return load_network(folder)  # transformers knows the names that older files have
         network.load_state_dict(tensors, assign=True)
-    return network
+    return network.float()
 
 
 def _build_scoring_network(folder: Path) -> ScoringNetwork | None:
@@ -280,11 +286,16 @@ def tokenizer_fingerprint(folder: Path, *more: str) -> str:
     return fingerprint(*map(_content, files))
 
 
-def pick_precision(name: Precision, device: torch.device) -> torch.dtype:
-    """Return the number type for a name; `auto` is bfloat16 on a GPU, float32 elsewhere."""
+def pick_number_type(name: str, device: torch.device) -> str:
+    """Return the name of a number type; `auto` is bfloat16 on a GPU, float32 elsewhere."""
     if name == "auto":
-        return torch.bfloat16 if device.type == "cuda" else torch.float32
-    dtype: torch.dtype = getattr(torch, name)
+        return "bfloat16" if device.type == "cuda" else "float32"
+    return name
+
+
+def pick_precision(name: Precision, device: torch.device) -> torch.dtype:
+    """Return the number type of a name, as `pick_number_type`."""
+    dtype: torch.dtype = getattr(torch, pick_number_type(name, device))
     return dtype
 
 
@@ -351,16 +362,20 @@ def _from_hub(name: str, *, download: bool) -> Path:
 
 
 class PlainTokenizer:
-    """A tokenizer of `PLAIN`, read without transformers, with what `Subwords` asks of it."""
+    """A tokenizer of `PLAIN`, read without transformers, with what `Subwords` and encoders ask of it."""
 
     def __init__(self, folder: Path) -> None:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
         self._special = read_json(folder / "tokenizer_config.json")
         self.unk_token_id, self.pad_token_id = self._id_of("unk_token"), self._id_of("pad_token")
         self.cls_token_id, self.bos_token_id = self._id_of("cls_token"), self._id_of("bos_token")
         self.sep_token_id, self.eos_token_id = self._id_of("sep_token"), self._id_of("eos_token")
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens without those that were added to the vocabulary."""
+        return int(self._tokenizer.get_vocab_size(with_added_tokens=False))
 
     def _id_of(self, name: str) -> int | None:
         token = self._special.get(name)
@@ -369,9 +384,14 @@ class PlainTokenizer:
     def __len__(self) -> int:
         return int(self._tokenizer.get_vocab_size())
 
-    def __call__(self, texts: list[str], *, max_length: int, **_: Any) -> dict[str, list[list[int]]]:
-        """Return the ids of the texts, without special tokens."""
-        found = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    def __call__(
+        self, texts: list[str], *, max_length: int, add_special_tokens: bool = True, **_: Any
+    ) -> dict[str, list[list[int]]]:
+        """Return the ids of the texts, at most `max_length` of each."""
+        self._tokenizer.no_truncation()
+        if add_special_tokens:
+            self._tokenizer.enable_truncation(max_length)
+        found = self._tokenizer.encode_batch_fast(texts, add_special_tokens=add_special_tokens)
         return {"input_ids": [text.ids[:max_length] for text in found]}
 
 
@@ -385,8 +405,7 @@ class Subwords:
         if longest < 1:
             raise InputError(f"longest must be at least 1, got {longest}")
         self.folder, self.longest = folder, longest
-        is_plain = tokenizer_fingerprint(folder) in PLAIN
-        self._tokenizer: Any = PlainTokenizer(folder) if is_plain else load_tokenizer(folder)
+        self._tokenizer = load_tokenizer(folder, fast=True)
         self.size: int = len(self._tokenizer)
         self.unknown: int = _first(self._tokenizer.unk_token_id, 0)
         self.start: int = _first(self._tokenizer.cls_token_id, self._tokenizer.bos_token_id, self.unknown)

@@ -65,6 +65,10 @@ class ScoringNetwork(nn.Module):  # type: ignore[misc]
         """The network itself; networks of transformers may have a head around it."""
         return self
 
+    def get_input_embeddings(self) -> nn.Embedding:
+        """Return the table of word vectors."""
+        raise NotImplementedError
+
 
 class PostNormEncoder(ScoringNetwork):
     """An encoder with layer norm after each sum; subclasses name the parts of its layers."""
@@ -90,11 +94,23 @@ class PostNormEncoder(ScoringNetwork):
             _add(layer, "output.LayerNorm", nn.LayerNorm(size, **norm))
             self.encoder.layer.append(layer)
 
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.embeddings.word_embeddings
+
     def forward(
-        self, *, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor | None = None
+        self,
+        *,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        token_type_ids: torch.Tensor | None = None,
+        output_hidden_states: bool = False,
     ) -> SimpleNamespace:
-        """Return an object with `last_hidden_state` [rows, tokens, dimensions]."""
+        """Return an object with `last_hidden_state` [rows, tokens, dimensions], and with those of all layers if asked.
+
+        They are in `hidden_states`, with the sum of the embeddings first.
+        """
         states = self.embeddings.LayerNorm(self._embed(input_ids, token_type_ids))
+        by_layer = [states]
         mask = self._mask(attention_mask)
         for layer in self.encoder.layer:
             query, key, value = (
@@ -106,7 +122,9 @@ class PostNormEncoder(ScoringNetwork):
             states = layer.get_submodule(self.names["norm"])(attended + states)
             inner = functional.gelu(layer.intermediate.dense(states))
             states = layer.output.LayerNorm(layer.output.dense(inner) + states)
-        return SimpleNamespace(last_hidden_state=states)
+            if output_hidden_states:
+                by_layer.append(states)
+        return SimpleNamespace(last_hidden_state=states, hidden_states=by_layer if output_hidden_states else None)
 
     def _embed(self, ids: torch.Tensor, kinds: torch.Tensor | None) -> torch.Tensor:
         """Return the sum of the embeddings of each token."""
@@ -212,6 +230,9 @@ class Llama(ScoringNetwork):
             layer.post_attention_layernorm = nn.RMSNorm(size, **norm)
             self.layers.append(layer)
         self.norm = nn.RMSNorm(size, **norm)
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.embed_tokens
 
     def forward(
         self,

@@ -13,7 +13,15 @@ from torch.nn.utils import parametrize
 
 from interloq import InputError
 from interloq.models import cpu_linear
-from interloq.models.cpu_linear import FileLinear, Int8Linear, OneDnnLinear, check_precision, release_pages, speed_up
+from interloq.models.cpu_linear import (
+    BFloat16Linear,
+    FileLinear,
+    Int8Linear,
+    OneDnnLinear,
+    check_precision,
+    release_pages,
+    speed_up,
+)
 
 needs_avx = pytest.mark.skipif(
     "AVX" not in torch.backends.cpu.get_cpu_capability() or not torch.backends.mkldnn.is_available(),
@@ -56,7 +64,17 @@ def test_with_8_bits_products_of_rounded_numbers_are_exact() -> None:
     assert 1e-4 < np.abs(outputs - layer(states(4, 5, 48)).numpy()).max() < 0.05
 
 
-@pytest.mark.parametrize("kind", [OneDnnLinear, Int8Linear])
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def test_in_bfloat16_numbers_have_8_significant_bits() -> None:
+    reduced, plain = network(), network()
+    speed_up(reduced, "bfloat16")
+    assert [type(reduced[0]), type(reduced[2])] == [BFloat16Linear, BFloat16Linear]
+    outputs, exact = reduced(states(4, 5, 48)), plain(states(4, 5, 48))
+    assert outputs.dtype == torch.float32
+    assert 1e-5 < (outputs - exact).abs().max() < 2**-7
+
+
+@pytest.mark.parametrize("kind", [OneDnnLinear, BFloat16Linear, Int8Linear])
 @torch.inference_mode()  # type: ignore[untyped-decorator]
 def test_a_row_does_not_depend_on_its_batch(kind: type[torch.nn.Module]) -> None:
     layer, rows = kind(network()[0]), states(300, 48)

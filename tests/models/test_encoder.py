@@ -13,7 +13,8 @@ import transformers
 
 from interloq import InputError
 from interloq.models.encoder import Encoder, layers_of, probe
-from interloq.models.pretrained import model_folder
+from interloq.models.pretrained import PlainTokenizer, model_folder
+from interloq.models.scoring_networks import PostNormEncoder
 from tests.conftest import missing
 from tests.made_network import random_network, save, sizes, watch_network
 
@@ -163,6 +164,29 @@ def test_half_precision_stays_near(encoder: Encoder) -> None:
     cosines = np.sum(half.sentences(TEXTS) * encoder.sentences(TEXTS), axis=1)
     assert cosines.min() > 0.995
     assert half.signature() == encoder.signature() + "-bfloat16"
+
+
+@pytest.mark.parametrize(("precision", "nearest"), [("bfloat16", 0.999), ("int8", 0.97)])
+def test_rounded_layers_stay_near_and_do_not_depend_on_the_batch(
+    encoder: Encoder, precision: Any, nearest: float
+) -> None:
+    if precision == "int8" and not torch.cpu._is_vnni_supported():
+        pytest.skip("the processor has no instructions for 8-bit numbers")
+    rounded = Encoder(NAME, device="cpu", precision=precision)
+    together = states(rounded, TEXTS)
+    for text, own, exact in zip(TEXTS, together, states(encoder, TEXTS), strict=True):
+        assert np.array_equal(states(rounded, [text])[0], own)
+        cosines = (own * exact).sum(1) / np.linalg.norm(own, axis=1) / np.linalg.norm(exact, axis=1)
+        assert nearest < cosines.min() < 1
+    assert rounded.signature() == f"{encoder.signature()}-{precision}"
+
+
+def test_a_small_bert_and_its_layers_need_no_transformers(encoder: Encoder) -> None:
+    assert isinstance(encoder._model, PostNormEncoder)
+    assert isinstance(encoder._tokenizer, PlainTokenizer)
+    half = Encoder(NAME, layer=3, device="cpu")
+    for batch, layers in zip(half.encode(TEXTS), encoder.every_layer(TEXTS), strict=True):
+        assert torch.allclose(batch.states, layers[3].states, atol=1e-5)
 
 
 def test_a_batch_without_room_is_cut_in_two(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,32 @@ def test_other_networks_are_left_to_transformers(tmp_path: Path, name: str, valu
     assert not isinstance(CrossEncoder.pretrained(folder, 1, trainable=False).encoder, ScoringNetwork)
 
 
+def test_names_of_older_files_are_left_to_transformers(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = write_network(tmp_path, "bert")
+    exact = CrossEncoder.pretrained(folder, 1, trainable=False)
+    older = {}
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        older[name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")] = tensor
+    save_file(older, folder / "model.safetensors", metadata={"format": "pt"})
+    loaded = CrossEncoder.pretrained(folder, 1, trainable=False)
+    assert not isinstance(loaded.encoder, ScoringNetwork)
+    rows = some_rows(exact.vocabulary)
+    torch.testing.assert_close(loaded.eval().states(rows), exact.eval().states(rows), rtol=0, atol=1e-5)
+
+
+def test_weights_in_half_precision_become_float32(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = write_network(tmp_path, "mpnet")
+    half = {name: tensor.half() for name, tensor in load_file(folder / "model.safetensors").items()}
+    save_file(half, folder / "model.safetensors", metadata={"format": "pt"})
+    encoder = CrossEncoder.pretrained(folder, 1, trainable=False).encoder
+    assert isinstance(encoder, ScoringNetwork)
+    assert {tensor.dtype for tensor in encoder.state_dict().values()} == {torch.float32}
+
+
 def test_damaged_weights_are_refused(tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
@@ -96,6 +122,8 @@ def test_a_known_tokenizer_needs_no_transformers() -> None:
     options = {"add_special_tokens": False, "truncation": True, "max_length": plain.longest}
     for text, ids in zip(texts, whole(texts, **options)["input_ids"], strict=True):
         assert plain.texts([text]).tokens.tolist() == (ids or [whole.unk_token_id])
+        cut = {"truncation": True, "max_length": 12}
+        assert plain._tokenizer([text], **cut)["input_ids"] == whole([text], **cut)["input_ids"]
     special = (whole.unk_token_id, whole.cls_token_id, whole.sep_token_id, whole.pad_token_id, len(whole))
     assert (plain.unknown, plain.start, plain.end, plain.pad, plain.size) == special
 

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from interloq.errors import SpecError
 from interloq.metrics.combined.rated_references import Best, RatedReferences, Weigh
-from interloq.metrics.contextual.bertscore import BertScore
+from interloq.metrics.contextual.bertscore import BertScore, Precision
 from interloq.metrics.contextual.bertscore_baseline import Part
 from interloq.needs import ENCODER, INDEX, Needs
 from interloq.signature import NETWORK
@@ -41,6 +41,7 @@ class Vbertscore(RatedReferences, name="vbertscore"):
         Literal["outside", "inside"],
         "apply weights outside the similarity, or inside the maximum as printed in the paper",
     ] = "outside"
+    precision: Precision = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,7 +55,13 @@ class Vbertscore(RatedReferences, name="vbertscore"):
 
     def metric(self) -> BertScore:
         return BertScore(
-            self.model, self.layer, idf=self.idf, rescale=self.rescale, part=self.part, weights=self.weights
+            self.model,
+            self.layer,
+            idf=self.idf,
+            rescale=self.rescale,
+            part=self.part,
+            weights=self.weights,
+            precision=self.precision,
         )
 
     def built_with(self) -> str:

@@ -60,7 +60,7 @@ def make_baseline(
         "kind": KIND,
         "model": encoder.name,
         "longest": encoder.longest,
-        "precision": str(encoder.precision).removeprefix("torch."),
+        "precision": encoder.number_type,
         "idf": idf,
         "pairs": len(replies),
         "seed": seed,

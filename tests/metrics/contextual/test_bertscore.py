@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+import torch
 
 from interloq import InputError, Reference, Sample, evaluate, load
 from interloq.data.embedded import embedded_log_path, embedded_path
+from interloq.metrics.combined.vbertscore import Vbertscore
 from interloq.metrics.contextual import bertscore as module
 from interloq.metrics.contextual import token_matching as matching
 from interloq.metrics.contextual.bertscore import NO_IDF, BertScore
@@ -29,6 +31,7 @@ CONTRACTS = {
         variants=[
             "bertscore(model='bert',idf=True,layer=1,part='r')",
             "bertscore(model='bert',weights='outside')",
+            "bertscore(model='bert',precision='bfloat16')",
             "bertscore(model='bert',weights='inside',part='p')",
         ],
         required="model='bert'",
@@ -227,6 +230,16 @@ def test_details_are_precision_and_recall(model: str, samples: list[Sample]) -> 
     result = evaluate(BertScore(model, layer=2), samples)
     best = np.array([rows.max(axis=0) for rows in BertScore(model, layer=2).parts(samples)]).mean(axis=0)
     assert (result.details["precision"], result.details["recall"], result.value) == pytest.approx(best, abs=1e-6)
+
+
+def test_fewer_bits_move_scores_a_little(model: str, samples: list[Sample]) -> None:
+    if not torch.cpu._is_vnni_supported():
+        pytest.skip("the processor has no instructions for 8-bit numbers")
+    exact = BertScore(model).stats(samples)[:, 0]
+    moved = np.abs(BertScore(model, precision="int8").stats(samples)[:, 0] - exact).max()
+    assert 0 < moved < 0.05
+    pipeline = Vbertscore(index="index", model=model, precision="int8")
+    assert pipeline.metric().precision == "int8"
 
 
 def test_a_sample_without_a_positive_weight_is_unscored(model: str) -> None:
