@@ -16,7 +16,15 @@ from interloq.data.batched import batched
 from interloq.data.files.opening import replacing
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.data.records.jsonl import header, header_after, header_line, record_line, write, write_then_head
+from interloq.data.records.jsonl import (
+    header,
+    header_after,
+    header_line,
+    read_lines,
+    record_line,
+    write,
+    write_then_head,
+)
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.records.sample_fingerprint import SampleFingerprint
 from interloq.records import Sample, Score
@@ -24,9 +32,9 @@ from interloq.registry import create
 from interloq.reliability.augment import Augmented, CandidateTrial
 from interloq.reliability.augment_task import CHUNK, PIECE, AugmentTask, read_augmented
 from interloq.reliability.baselines import advise_adding_all
-from interloq.reliability.model import Effects, why_undefined
 from interloq.reliability.pooled import Pooled
-from interloq.reliability.ready_fit import TrainedModel, load_trained
+from interloq.reliability.predict_task import PredictTask, null_if_nan
+from interloq.reliability.ready_fit import TrainedModel
 from interloq.reliability.reliability_options import AugmentOptions, CandidateOptions, PredictOptions
 from interloq.reliability.weak_references import (
     Rise,
@@ -52,6 +60,7 @@ def predict_file(
     output: str | Path | None,
     options: PredictOptions,
     *,
+    shards: ShardOptions = ONE_PROCESS,
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> tuple[list[Score], dict[str, Any]]:
@@ -61,32 +70,41 @@ def predict_file(
     harms most, and for sets below `minimum` how many more are `needed`, or None with the reason in `why_unknown`.
     """
     refuse_overwriting([output] if output else [], [samples, options.model])
-    loaded, minimum = load_trained(options.model, options.encoder, options.device), options.minimum
-    records = list(reading.read(samples))
-    with progress("predicting", len(records)) as step:
-        effects = []
-        for batch in batched(records, BATCH):
-            keys = list(zip(*contexts_and_references(batch), strict=True))
-            distinct = list(dict.fromkeys(keys))  # predicted once per batch
-            contexts, reference_sets = zip(*distinct, strict=True)
-            by_key = dict(zip(distinct, loaded.leave_one_out(contexts, reference_sets), strict=True))
-            effects += [by_key[key] for key in keys]
-            step(len(batch))
-    known_rises: Sequence[Rise] = ()
-    if any(effect.whole.mean < minimum for effect in effects):
-        known_rises = rises(loaded, *contexts_and_references(records), seed=options.seed)
-    name, fingerprint = metric_name(loaded.metric), SampleFingerprint()
+    task, minimum = PredictTask(options), options.minimum
+    model, task.signature = task.model, task.identify()
+    records, fingerprint = list(reading.read(samples)), SampleFingerprint()
     fingerprint.add(records)
-    scores = [
-        _score(sample, effect, name, minimum, known_rises) for sample, effect in zip(records, effects, strict=True)
-    ]
-    signed = {"model": loaded.signature(), "minimum": f"{minimum:g}", "seed": options.seed, "samples": fingerprint}
-    counts = summarise_predictions(scores)
-    facts = {"metric": name, "signature": Signature.of("reliability", signed), "reliability": counts}
-    about = _describe_model(loaded)
-    if output:
-        write(output, scores, kind="scores", **facts, warning=about["warning"], uses=about["uses"])
+    job = {"verb": "reliability predict", "model": task.signature, "columns": str(dict(reading.columns or {}))}
+    about = _describe_model(model)
+    with (
+        open_shards(shards, job, source=samples, output=output) as run,
+        progress("predicting", len(records)) as step,
+    ):
+        scores: list[Score] = []
+        for result in run.compute("samples", task, batched(records, BATCH), step):
+            scores += read_lines(result, kind="scores")
+        known_rises: Sequence[Rise] = ()
+        if any(score.value is not None and score.value < minimum for score in scores):
+            known_rises = rises(model, *contexts_and_references(records), seed=options.seed)
+        scores = [_compare_with_minimum(score, minimum, known_rises) for score in scores]
+        signed = {"model": task.signature, "minimum": f"{minimum:g}", "seed": options.seed, "samples": fingerprint}
+        facts: dict[str, Any] = {"metric": metric_name(model.metric)}
+        facts |= {"signature": Signature.of("reliability", signed), "reliability": summarise_predictions(scores)}
+        if output:
+            write(output, scores, kind="scores", **facts, warning=about["warning"], uses=about["uses"])
     return scores, facts | about
+
+
+def _compare_with_minimum(score: Score, minimum: float, known_rises: Sequence[Rise]) -> Score:
+    """Return the score with the minimum, and with the number of references needed to reach it."""
+    if score.value is None:
+        return score
+    details = {**score.details, "minimum": minimum}
+    if score.value < minimum:
+        details["needed"], reason = count_needed_references(score.value, details["references"], minimum, known_rises)
+        if reason:
+            details["why_unknown"] = reason
+    return replace(score, details=details)
 
 
 def _describe_model(model: TrainedModel, *, replies: bool = False) -> dict[str, Any]:
@@ -94,32 +112,6 @@ def _describe_model(model: TrainedModel, *, replies: bool = False) -> dict[str, 
     facts, name = model.facts, "_with_replies" if replies else ""
     baselines = facts.get("baselines") or facts.get(f"validation{name}", {})
     return {"warning": model.warning(), "baselines": baselines, "uses": facts.get("uses", {})}
-
-
-def _score(sample: Sample, effects: Effects, name: str, minimum: float, known_rises: Sequence[Rise]) -> Score:
-    value = float(effects.whole.mean)
-    if math.isnan(value):
-        (context,), (references,) = contexts_and_references([sample])
-        return Score(sample.id, name, None, why_undefined(context, references), sample.system)
-    details: dict[str, Any] = {"low": _null_if_nan(float(effects.whole.low))}
-    details["high"] = _null_if_nan(float(effects.whole.high))
-    pairs = zip(effects.effect.mean.tolist(), effects.references, strict=True)
-    known = sorted(pair for pair in pairs if not math.isnan(pair[0]))
-    extremes = {}  # the references whose removal lowers and raises the prediction most
-    if known and known[-1][0] > 0:
-        extremes["helps"] = {"text": known[-1][1], "effect": known[-1][0]}
-    if known and known[0][0] < 0:
-        extremes["harms"] = {"text": known[0][1], "effect": known[0][0]}
-    details |= {"references": len(effects.references), **extremes, "minimum": minimum}
-    if value < minimum:
-        details["needed"], reason = count_needed_references(value, len(effects.references), minimum, known_rises)
-        if reason:
-            details["why_unknown"] = reason
-    return Score(sample.id, name, value, "", sample.system, details)
-
-
-def _null_if_nan(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def augment_file(
@@ -200,8 +192,8 @@ def _trial_line(sample: Sample, trial: CandidateTrial) -> bytes:
             "system": sample.system,
             "text": candidate.text,
             "source": candidate.source,
-            "before": _null_if_nan(trial.before),
-            "after": _null_if_nan(trial.after),
+            "before": null_if_nan(trial.before),
+            "after": null_if_nan(trial.after),
             "kept": trial.kept,
         }
     )

@@ -54,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         arguments.add_samples(action)
         arguments.add_output(action, "the samples with further references")
         arguments.add_options(action, CandidateOptions)
-    arguments.add_options(augmenting, ShardOptions)
+    for action in (predicting, augmenting):
+        arguments.add_options(action, ShardOptions)
     add_limits(augmenting)
     reliability_annotate.add_arguments(annotating)
     for action, options in ((predicting, PredictOptions), (augmenting, AugmentOptions), (annotating, AnnotateOptions)):
@@ -80,7 +81,14 @@ def _predict(args: argparse.Namespace) -> None:
 
     options, progress = arguments.make_options(PredictOptions, args), stage_progress(quiet=args.quiet)
     with reading(args) as read_options:
-        scores, facts = predict_file(args.samples, args.output, options, reading=read_options, progress=progress)
+        scores, facts = predict_file(
+            args.samples,
+            args.output,
+            options,
+            shards=arguments.shard_options(args),
+            reading=read_options,
+            progress=progress,
+        )
     mark_incomplete(all(score.value is None for score in scores))
     if args.json:
         print_json(facts)
