@@ -11,7 +11,7 @@ import codecs
 import json
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from interloq.data.files.compression import damage
 from interloq.data.files.opening import MAX_LINE, PIECE, open_bytes
@@ -21,6 +21,8 @@ Path_ = tuple[str, ...]
 Reject = Callable[[str, bytes, InputError], None]  # where, the damaged line if there is one, and why
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)  # NaN is missing
 _SPACE = " \t\r\n"
+_ERRORS = "surrogateescape"  # one bad byte costs a value, not the rest of the file
+_BLOCK = 2**16  # what is lost before damage in a compressed file is less than this
 _UNFINISHED = 12  # characters at the end of what was read that may be half of something: \ud83d\ude00
 
 
@@ -47,7 +49,7 @@ def json_values(
                     reject(where, line, InputError(error.what, hint="export it again, or repair this place"))
                     if text.next_character() != "{" or not line:
                         return
-        except damage(UnicodeDecodeError) as error:
+        except damage() as error:
             cut = text.damaged(f"the file is damaged or truncated: {error}")
             reject(cut.where, b"", InputError(cut.what, hint="copy it again"))
 
@@ -60,21 +62,22 @@ class _DamagedError(Exception):
 class _Text:
     """The text of a stream around the place that is being read."""
 
-    def __init__(self, stream: IO[bytes], path: str) -> None:
+    def __init__(self, stream: Any, path: str) -> None:
         self._stream, self.path = stream, path
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._decoder = codecs.getincrementaldecoder("utf-8")(_ERRORS)
         self.text, self.at, self.pinned = "", 0, -1
         self._bytes = 0  # before `text`
+        self._failure: Exception | None = None
         self._line, self._line_at = 1, 0  # the line of a place in `text`, so that no line is counted twice
 
     def more(self) -> bool:
         """Read on, as much again as is waiting; forget what was read, from the pinned place on if there is one."""
         done = self.at if self.pinned < 0 else self.pinned
+        data = self._read(max(PIECE, len(self.text) - done))  # first: it may fail
         dropped = self.text[:done]
-        self._bytes += len(dropped.encode())
+        self._bytes += len(dropped.encode("utf-8", _ERRORS))
         self.line(done)
         self._line_at -= done
-        data = self._stream.read(max(PIECE, len(self.text) - done))
         if not self._bytes and not self.text:
             data = data.removeprefix(codecs.BOM_UTF8)
         self.text = self.text[done:] + self._decoder.decode(data, final=not data)
@@ -83,6 +86,22 @@ class _Text:
         if len(self.text) - self.at > MAX_LINE or len(self.text) > 4 * MAX_LINE:
             raise self.damaged(f"a value is larger than {MAX_LINE >> 20} MiB")
         return bool(data)
+
+    def _read(self, size: int) -> bytes:
+        """Return this many bytes, or as many as there are before the end or a damaged place, which is an error then."""
+        data = b""
+        while len(data) < size and self._failure is None:
+            try:
+                piece = self._stream.read1(min(size - len(data), _BLOCK))
+            except damage() as error:
+                self._failure = error
+                break
+            if not piece:
+                break
+            data += piece
+        if self._failure and not data:
+            raise self._failure
+        return data
 
     def next_character(self) -> str:
         """Return the next character that is not white space, without reading past it; empty at the end."""
@@ -131,7 +150,7 @@ class _Text:
             pass
         end = end if end >= 0 else len(self.text)
         line, self.at, self.pinned = self.text[self.pinned : end], end, -1
-        return line.encode("utf-8", "replace")
+        return line.encode("utf-8", _ERRORS)
 
     def line(self, place: int) -> int:
         """Return the line of a place."""
@@ -144,7 +163,7 @@ class _Text:
     def damaged(self, what: str, place: int | None = None) -> _DamagedError:
         """Return the error for damage here, or at a place."""
         place = self.at if place is None else place
-        byte = self._bytes + len(self.text[:place].encode("utf-8", "replace"))
+        byte = self._bytes + len(self.text[:place].encode("utf-8", _ERRORS))
         return _DamagedError(what, f"{self.path}:{self.line(place)}", f"byte {byte:,}")
 
 

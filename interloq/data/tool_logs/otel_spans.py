@@ -2,7 +2,8 @@
 """Spans of OpenTelemetry's GenAI conventions: OTLP JSON, also as the collector's file exporter writes it.
 
 Read are `gen_ai.input.messages`, `gen_ai.output.messages` and `gen_ai.system_instructions`, as attributes of a span or
-of an event within it, in JSON or structured. Evaluation events are facts of the reply at whose span they are.
+of an event within it, in JSON or structured, and `gen_ai.prompt.0.content` of earlier instrumentations. Evaluation
+events are facts of the reply at whose span they are.
 """
 
 from __future__ import annotations
@@ -47,6 +48,9 @@ def _of_span(span: Mapping[str, Any], resource: Mapping[str, Any]) -> Iterator[E
             yield from _of_event({**event, "eventName": _EVALUATION}, inner, id)
         else:
             attributes = {**inner, **attributes}
+    for role, name in (("prompt", "gen_ai.input.messages"), ("completion", "gen_ai.output.messages")):
+        if numbered := _numbered_messages(attributes, f"gen_ai.{role}."):
+            attributes.setdefault(name, numbered)
     has_messages = "gen_ai.input.messages" in attributes or "gen_ai.output.messages" in attributes
     if not has_messages or attributes.get("gen_ai.operation.name", "") not in _REPLIES:
         return
@@ -102,6 +106,16 @@ def _plain(value: Any) -> Any:
 
 def _messages(value: Any) -> list[Any]:
     return orjson.loads(value) if isinstance(value, str) and value else value or []
+
+
+def _numbered_messages(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """Return messages that earlier instrumentations write as `gen_ai.prompt.0.role` and `gen_ai.prompt.0.content`."""
+    messages: dict[int, dict[str, Any]] = {}
+    for name, value in attributes.items():
+        number, _, part = name.removeprefix(prefix).partition(".")
+        if name.startswith(prefix) and number.isdecimal() and part in ("role", "content"):
+            messages.setdefault(int(number), {"role": "assistant"})[part] = value
+    return [messages[number] for number in sorted(messages)]
 
 
 def _instructions(attributes: Mapping[str, Any]) -> list[Any]:

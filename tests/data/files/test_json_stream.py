@@ -59,7 +59,6 @@ def test_values(tmp_path: Path, text: str, expected: list[tuple[str, Any]]) -> N
         ('{"results":{"results":[{"a":1},{"a":2', [1], ":1", "ends here"),
         ('[{"a":1},{"a" 2},{"a":3}]', [1], ":1", "Expecting ':' delimiter .byte 14"),
         ("hello", [], ":1", "expected a JSON object or array"),
-        (b'[{"a":1},{"a":"\xff"}]', [], ":1", "truncated"),
     ],
 )
 def test_damage_is_reported_where_it_is(tmp_path: Path, text: str, kept: list[int], where: str, what: str) -> None:
@@ -78,11 +77,12 @@ def test_a_damaged_line_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_truncated_archive_keeps_what_was_read(tmp_path: Path) -> None:
-    lines = "".join(f'{{"a":{i},"b":"{i * 7919}"}}\n' for i in range(300_000)).encode()
+    lines = "".join(f'{{"a":{i},"b":"{i * 7919}"}}\n' for i in range(20_000)).encode()
     whole = gzip.compress(lines, mtime=0)
     values, bad = read(tmp_path / "a.jsonl.gz", whole[: len(whole) // 2])
-    assert 0 < len(values) < 300_000
+    assert 0 < len(values) < 20_000
     assert [value["a"] for _, value in values] == list(range(len(values)))
+    assert bad[-1][0] == f"{tmp_path / 'a.jsonl.gz'}:{len(values) + 1}"
     assert "truncated" in bad[-1][2].what
 
 
@@ -110,12 +110,12 @@ def test_a_large_array_needs_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     with path.open("w") as file:
         file.write('{"data":[')
-        for i in range(40_000):
-            file.write(f'{"," if i else ""}{{"a":{i},"b":"{"x" * 400}"}}')
+        for i in range(10_000):
+            file.write(f'{"," if i else ""}{{"a":{i},"b":"{"x" * 1_600}"}}')
         file.write("]}")
     tracemalloc.start()
     n = sum(1 for _ in json_values(path, WITHIN, lambda *_: None))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert n == 40_000
+    assert n == 10_000
     assert peak < path.stat().st_size / 2

@@ -138,6 +138,24 @@ def test_spans_keep_their_ids_and_evaluations(tmp_path: Path) -> None:
     assert (len(known["trace_id"]), len(known["log_id"])) == (32, 16)
 
 
+def test_spans_of_earlier_instrumentations_and_structured_messages(tmp_path: Path) -> None:
+    values = {
+        "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "hi", "gen_ai.completion.0.content": "hello",
+        "gen_ai.completion.0.role": "assistant", "gen_ai.request.model": "m",
+    }  # fmt: skip
+    flat = [{"key": name, "value": {"stringValue": value}} for name, value in values.items()]
+    part = [{"key": "type", "value": {"stringValue": "text"}}, {"key": "content", "value": {"stringValue": "hey"}}]
+    parts = {"arrayValue": {"values": [{"kvlistValue": {"values": part}}]}}
+    message = [{"key": "role", "value": {"stringValue": "user"}}, {"key": "parts", "value": parts}]
+    messages = {"arrayValue": {"values": [{"kvlistValue": {"values": message}}]}}
+    structured = [{"key": "gen_ai.input.messages", "value": messages}]
+    spans = [{"spanId": id, "attributes": each} for id, each in (("a", flat), ("b", structured))]
+    log = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+    (first, second), _, _ = read(tmp_path, put(tmp_path, "spans.json", log))
+    assert (texts(first), first.systems) == (["hi", "hello"], {"assistant": "m"})
+    assert texts(second) == ["hey"]
+
+
 def test_batches_are_joined_with_their_inputs(tmp_path: Path) -> None:
     for files in (
         ("openai_batch_input.jsonl", "openai_batch_output.jsonl"),
@@ -356,6 +374,15 @@ def test_bad_values_are_set_aside_without_their_secrets(tmp_path: Path) -> None:
     assert [each.where for each in bad] == [f"{path}:{line}" for line in (2, 3, 5)]
     assert private not in repr(bad)
     assert b"<key>" in bad[0].line
+
+
+def test_a_text_that_is_not_utf_8_costs_one_value(tmp_path: Path) -> None:
+    path = put(tmp_path, "log.jsonl", *(exchange(id, "café") for id in "abc"))
+    lines = [json.dumps(exchange(id, "café"), ensure_ascii=False).encode() for id in "abc"]
+    path.write_bytes(b"\n".join([lines[0], lines[1].replace(b"\xc3\xa9", b"\xe9"), lines[2]]))
+    dialogues, _, (bad,) = read(tmp_path, path)
+    assert [dialogue.id for dialogue in dialogues] == ["a", "c"]
+    assert (bad.where, "UTF-8" in bad.what) == (f"{path}:2", True)
 
 
 def test_feedback_on_unknown_requests_is_set_aside(tmp_path: Path) -> None:
