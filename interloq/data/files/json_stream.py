@@ -68,6 +68,7 @@ class _Text:
         self.text, self.at, self.pinned = "", 0, -1
         self._bytes = 0  # before `text`
         self._failure: Exception | None = None
+        self.items = 0  # of all arrays so far
         self._line, self._line_at = 1, 0  # the line of a place in `text`, so that no line is counted twice
 
     def more(self) -> bool:
@@ -174,7 +175,7 @@ class _Walk:
         self.text, self.within = text, within
         self.leads = {path[:n] for path in within for n in range(len(path))}  # to an array
         self.fields: dict[str, Any] = {}
-        self.items, self.has_array = 0, False
+        self.has_array = False
 
     def top(self) -> Iterator[tuple[str, Any, dict[str, Any]]]:
         where = f"{self.text.path}:{self.text.line(self.text.at)}"
@@ -195,8 +196,8 @@ class _Walk:
                 return
             while True:
                 value = self.text.value()
-                self.items += 1
-                yield f"{self.text.path}: item {self.items}", value, self.fields
+                self.text.items += 1
+                yield f"{self.text.path}: item {self.text.items}", value, self.fields
                 if self.text.take(",]") == "]":
                     return
         if first == "{" and path in self.leads:

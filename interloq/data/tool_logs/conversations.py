@@ -135,7 +135,7 @@ class Conversations:
 
 
 def _is_answered(request: Dialogue, requests: list[tuple[str, Dialogue]]) -> bool:
-    """Return False for a request whose reply is in another record of the same id, as in batches."""
+    """Return False for a request whose reply is in another record with its id, as in batches."""
     if any(turn.fields for turn in request.all_turns()):
         return True
     return sum(other.id == request.id for _, other in requests) == 1
@@ -170,7 +170,8 @@ class _Joined:
         while turns and turns[0].kind and _key(turns[0]) in known:  # the same instructions again
             turns.pop(0)
         new = [_key(turn) for turn in turns]
-        earlier = [key for key in known if key in new or not key[2]]
+        sent = set(new)
+        earlier = [key for key in known if not key[2] or key in sent]
         shared = _shared_history(earlier, new)
         if shared is None:
             return False
@@ -213,7 +214,8 @@ def _shared_history(known: list[tuple[str, str, str]], new: list[tuple[str, str,
     The last turn of a request is always new, and a request of one turn repeats nothing.
     """
     for shared in range(min(len(known), len(new) - 1), 0, -1):
-        if known[-shared:] == new[:shared]:
+        ends_fit = known[-shared] == new[0] and known[-1] == new[shared - 1]
+        if ends_fit and known[-shared:] == new[:shared]:
             return shared
     if len(new) > 2 and new[:2] == known[:2]:
         return None

@@ -103,11 +103,11 @@ class _Reader:
         self.format, self.first = options.format, ""
         self._path, self._columns = "", dict(options.columns or {})
         self._used: set[str] = set()
-        self.unread = 0
+        self.unread = self._files = 0
 
     def read(self, path: str | Path, conversations: Conversations) -> Iterator[None]:
         """Add the exchanges and feedback of a file to conversations, and yield after each value."""
-        self._path = str(path)
+        self._path, self._files = str(path), self._files + 1
         form = self.options.format
         for where, value, around in log_values(path, arrays(form), self.reject):
             form = form or recognise(value, where)
@@ -116,15 +116,20 @@ class _Reader:
             with self._setting_aside(where, value, form):
                 if not isinstance(value, Mapping):
                     raise InputError(f"expected an object, got {value!r:.60}", hint="export the log again")
-                for item in log_format(form).exchanges(value, around):
+                for number, item in enumerate(log_format(form).exchanges(value, around)):
                     found = True
                     with self._setting_aside(where, value, form):
                         if isinstance(item, Exchange):
                             apply_columns(item, item.source or value, self._columns, self._used)
-                            item.id = item.id or where.removeprefix(self._path).removeprefix(": item ").strip(":")
+                            item.id = item.id or self._name_place(where, number)
                         conversations.add(item)
                 self.unread += not found
             yield
+
+    def _name_place(self, where: str, number: int) -> str:
+        """Return an id for a request that has none; no two places have the same, lest requests be joined."""
+        place = where.removeprefix(self._path).strip(": ").replace(" ", "-")
+        return "/".join([str(self._files)] * (self._files > 1) + [place] + [str(number)] * (number > 0))
 
     @contextmanager
     def _setting_aside(self, where: str, value: Any, form: str) -> Iterator[None]:

@@ -35,7 +35,7 @@ def read(path: Path, text: str | bytes) -> tuple[list[tuple[str, Any]], Bad]:
         ('{"x":1,"data":[1,{"a":2}],"y":2}', [(": item 1", 1), (": item 2", {"a": 2})]),
         ('{"results":{"n":3,"results":[{"a":1}]},"config":{}}', [(": item 1", {"a": 1})]),
         ('{\n "a": 1,\n "b": [1, 2]\n}', [(":1", {"a": 1, "b": [1, 2]})]),
-        ('{"data":[1]}\n{"data":[2]}\n', [(": item 1", 1), (": item 1", 2)]),
+        ('{"data":[1]}\n{"data":[2]}\n', [(": item 1", 1), (": item 2", 2)]),
         ('{"data":{"a":1},"results":3}', [(":1", {"data": {"a": 1}, "results": 3})]),
         ("[]", []),
         ('{"data":[]}', []),

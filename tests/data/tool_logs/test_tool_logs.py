@@ -297,6 +297,19 @@ def test_requests_without_a_conversation_are_never_joined(tmp_path: Path) -> Non
     assert "--map dialogue=" in facts["notes"][0]
 
 
+def test_requests_without_any_id_are_never_joined(tmp_path: Path) -> None:
+    nameless = exchange("", "hi")
+    span = {"attributes": [{"key": "gen_ai.input.messages", "value": {"stringValue": '[{"role":"user","parts":[]}]'}}]}
+    files = [put(tmp_path, f"{name}.jsonl", nameless, {"data": [nameless] * 2}, {"data": [nameless]}) for name in "ab"]
+    dialogues, _, _ = read(tmp_path, *files)
+    assert [dialogue.id for dialogue in dialogues] == [
+        "1", "item-1", "item-2", "item-3", "2/1", "2/item-1", "2/item-2", "2/item-3",
+    ]  # fmt: skip
+    log = {"resourceSpans": [{"scopeSpans": [{"spans": [span, span]}]}]}
+    dialogues, _, _ = read(tmp_path, put(tmp_path, "spans.json", log))
+    assert [dialogue.id for dialogue in dialogues] == ["item-1", "item-1/1"]
+
+
 def test_replies_generated_again_are_branches(tmp_path: Path) -> None:
     values = [
         exchange("a", "hi", **in_chat("c")),
