@@ -26,7 +26,7 @@ from interloq.registry import create, spec
 from interloq.shards.run import open_shards
 from interloq.shards.shard_options import ShardOptions
 from interloq.shards.task import Compute, ShareComputed
-from interloq.signature import fingerprint
+from interloq.signature import fingerprint, runs_network
 
 PIECE = 128  # matches in a shard: enough for full batches, few enough that a killed worker loses little
 
@@ -42,6 +42,11 @@ class TalkTask:
     endings: EndRules = NO_RULES
     patience: float = 0.0
     signature: str = ""
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether a GPU would help."""
+        return any(map(runs_network, self.bots.values()))
 
     def identify(self) -> str:
         """Identify the bots with their weights, and the rules."""

@@ -35,7 +35,7 @@ from interloq.shards.dealt import Dealt
 from interloq.shards.run import open_shards
 from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.shards.task import Compute
-from interloq.signature import Signature, file_fingerprint, fingerprint, signature
+from interloq.signature import Signature, file_fingerprint, fingerprint, runs_network, signature
 
 Array = NDArray[np.float64]
 BATCH = 1_024  # samples at a time
@@ -412,6 +412,11 @@ class ExtendTask:
     def index(self) -> Index:
         """The index, opened once per process."""
         return open_index(str(self.options.index))
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether a GPU would help."""
+        return runs_network(self.index.retriever)
 
     def identify(self) -> str:
         return str(self.sign())

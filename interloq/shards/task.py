@@ -15,7 +15,8 @@ Compute = Callable[[Sequence[Any]], bytes]
 class Task(Protocol):
     """What a process does with each shard: a frozen dataclass of texts and numbers, which travels by pickle.
 
-    It must give the same bytes in every process, whatever shards the process has computed before.
+    It must give the same bytes in every process, whatever shards the process has computed before. A task that a GPU
+    would speed up has an attribute `uses_gpu`.
     """
 
     @property
