@@ -58,10 +58,10 @@ class _Actor:
 class _Job:
     def __init__(self, ray: Any, task: Task, deliver: Callable[[Shard, bytes], None]) -> None:
         self.ray, self.deliver, self.start = ray, deliver, time.monotonic()
-        self.task = [ray.put(task)]  # in a list, it is read by the worker, in its folder, and not before
         self.uses_gpu = bool(getattr(task, "uses_gpu", False) and ray.cluster_resources().get("GPU"))
         self.actors, self.refused, self.device = list[_Actor](), list[str](), ""
-        self.attempts = ray.remote(_Attempts).options(num_cpus=0, **FOREVER).remote()
+        attempts = ray.remote(_Attempts).options(num_cpus=0, **FOREVER).remote()
+        self.common = [ray.put(task), attempts]  # in a list, so that a worker reads the task when it is in its folder
 
     def compute(self, first: Shard, rest: Iterator[Shard]) -> None:
         waiting, idle, running = deque([first]), list[_Actor](), dict[Any, _Actor]()
@@ -72,7 +72,7 @@ class _Job:
             while waiting and idle:
                 actor = idle.pop()
                 actor.shard = waiting.popleft()
-                running[actor.handle.compute.remote(actor.shard)] = actor
+                running[actor.handle.compute.remote(self.common, actor.shard)] = actor
             while idle:  # there is nothing left to do; it makes room for an actor whose machine was lost
                 self.ray.kill(idle.pop().handle)
             if not waiting and not any(actor.shard for actor in running.values()):
@@ -80,7 +80,7 @@ class _Job:
             opening = sum(actor.shard is None for actor in running.values())
             for _ in range(min(size - len(self.actors) - len(self.refused), len(waiting) - opening)):
                 self.actors.append(_Actor(self._start()))
-                running[self.actors[-1].handle.compute.remote(None)] = self.actors[-1]
+                running[self.actors[-1].handle.compute.remote(self.common, None)] = self.actors[-1]
             if not self.actors:
                 raise InputError(f"no worker can compute this: {self.refused[0]}")
             for reference in self.ray.wait(list(running), timeout=PAUSE)[0]:
@@ -94,7 +94,7 @@ class _Job:
             variables["CUDA_VISIBLE_DEVICES"] = ""
         place = {"num_cpus": float(not self.uses_gpu), "num_gpus": float(self.uses_gpu)}
         actor = self.ray.remote(_Worker).options(**place, **FOREVER, runtime_env={"env_vars": variables})
-        return actor.remote(self.task, str(Path.cwd()), self.attempts, self.uses_gpu)
+        return actor.remote(str(Path.cwd()), self.uses_gpu)  # nothing from the object store: it may be lost
 
     def _receive(self, actor: _Actor, reference: Any) -> bool:
         """Take what an actor returned; return False for one that is not used."""
@@ -146,19 +146,20 @@ class _Attempts:
 class _Worker:
     """What runs in an actor."""
 
-    def __init__(self, task: list[Any], folder: str, attempts: Any, uses_gpu: bool) -> None:
-        import ray
-
+    def __init__(self, folder: str, uses_gpu: bool) -> None:
         if Path(folder).is_dir():  # relative paths mean the same as for the driver
             os.chdir(folder)
-        self.computer, self.attempts, self.uses_gpu = Computer(ray.get(task[0])), attempts, uses_gpu
+        self.uses_gpu = uses_gpu
+        self.computer: Computer | None = None
 
-    def compute(self, shard: Shard | None) -> tuple[Message, str, str]:
+    def compute(self, common: list[Any], shard: Shard | None) -> tuple[Message, str, str]:
         """Return a message, this machine and its device; without a shard, only load the models."""
         import ray
 
+        task, attempts = common
+        self.computer = self.computer or Computer(ray.get(task))
         device = "cpu"
-        if shard and ray.get(self.attempts.begin.remote(shard.name)) > ATTEMPTS:
+        if shard and ray.get(attempts.begin.remote(shard.name)) > ATTEMPTS:
             message: Message = "failed", report_deaths(shard), []
         else:
             message = self.computer.answer(shard.records if shard else None)
