@@ -16,7 +16,7 @@ from interloq.cli.shared.arguments import (
     make_options,
     shard_options,
 )
-from interloq.cli.shared.output import reading, stage_progress
+from interloq.cli.shared.output import mark_incomplete, reading, stage_progress
 from interloq.errors import InputError, count
 from interloq.retrieve.retrieve_options import ExtendOptions
 from interloq.shards.shard_options import ShardOptions
@@ -28,6 +28,7 @@ EXAMPLES = """\
   interloq extend samples.jsonl --index index -k 10 --no-parrot --diversity 0.3 -o extended.jsonl
   interloq extend samples.jsonl --index index --near-duplicates 0.9 --exclude threads.txt -o extended.jsonl
   interloq extend samples.jsonl --index index --workers 8 -o extended.jsonl"""
+CHANCE = 0.5
 REASONS = {
     "id": "from the sample's own thread, or excluded by name",
     "utterance": "utterance is a turn of the sample",
@@ -53,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     if args.check:
+        if args.output is not None:
+            raise InputError("--check writes nothing", hint="omit -o, or omit --check")
         check_log(args)
         return
     if args.output is None:
@@ -88,14 +91,21 @@ def check_log(args: argparse.Namespace) -> None:
     with reading(args) as read_options:
         samples = read_options.read(args.samples)
         overlap = measure_overlap(samples, index, k=options.k, turns=options.turns, excluded=excluded)
+    mark_incomplete(overlap.reply is None)
     if args.json:
         print_json(asdict(overlap))
         return
     print_line(f"{count(overlap.contexts, 'context')} compared with {count(len(index.store), 'pair')}")
-    utterance = number_with_interval(overlap.utterance, overlap.utterance_ci, 2)
-    print_line(f"words shared with the most similar utterance found: {utterance} (1: the same words)")
+    if overlap.utterance is not None:
+        utterance = number_with_interval(overlap.utterance, overlap.utterance_ci, 2)
+        print_line(f"words shared with the most similar utterance found: {utterance} (1: the same words)")
+    if overlap.reply is None or overlap.reply_ci is None:
+        print_line("no gold replies to compare: this needs two contexts with references for which replies are found")
+        return
     reply = number_with_interval(overlap.reply, overlap.reply_ci, 2)
     print_line(f"gold replies nearer to what was found for them than for another context: {reply} (0.5: chance)")
+    if overlap.reply_ci[0] <= CHANCE:
+        print_line("This cannot be told from chance: do not count on more than random replies would give.")
     print_line("Of several logs, prefer the one with the larger figures; they do not tell how much your set will gain.")
 
 

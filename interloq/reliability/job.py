@@ -30,6 +30,7 @@ from interloq.registry import create, spec
 from interloq.reliability.features import frozen_reader, pair_reader, read_features, write_features
 from interloq.reliability.labelled_sets import WORSE, Ints, LabelledSets, format_reasons, make_sets, set_pairs
 from interloq.reliability.labels import (
+    NONE,
     QueryScores,
     RatedQuery,
     check_reduction,
@@ -39,6 +40,7 @@ from interloq.reliability.labels import (
 )
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.pooled_settings import PooledSettings
+from interloq.reliability.rules import FEATURES, RULES
 from interloq.reliability.settings import ReliabilitySettings, Sources
 from interloq.reliability.task import ReliabilityTask, dev_scores
 from interloq.retrieve.training_log import TrainingLog
@@ -46,10 +48,7 @@ from interloq.retrieve.training_log import TrainingLog
 KIND = "reliability"
 INSTEAD = "instead"  # folder in a network's: the pooled model that is used if the network loses on dev
 POOLED_FACTS = "pooled.json"
-USELESS = (
-    "the network predicts labels no better than the mean label of each size; use more queries or replies per query, "
-    "or another encoder"
-)
+USELESS = "use more queries or replies per query, or another encoder"
 Floats = NDArray[np.float64]
 
 
@@ -148,9 +147,29 @@ class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
                 "ensemble": settings.ensemble,
             },
             "examples": dict(task.sets.facts),
-            "dev": dev_facts(task),
+            "dev": dev_facts(task) | {"mse_of_rules": self._measure_rules(task.sets, run)},
             "baselines": read_json(pooled)["validation"] if pooled.exists() else {},
         }
+
+    def _measure_rules(self, sets: LabelledSets, run: Run) -> dict[str, float]:
+        """Return the errors on dev of lines through each rule, fitted to the training part; none without baselines."""
+        from interloq.reliability.pooled import Pooled  # imports this module
+
+        if not Pooled.is_saved(run.work / INSTEAD):
+            return {}
+        reader = Pooled.load(run.work / INSTEAD, device=run.device).reader
+        pairs = reader.read(set_pairs(sets, self.queries))
+        features = []
+        for members in sets.sets:
+            pool = reader.make_pool(pairs[members[members != NONE]])
+            features.append(pool.describe(np.arange(len(pool))[None])[0])
+        train, dev, errors = sets.rows("train"), sets.rows("dev"), {}
+        for rule, feature in RULES.items():
+            values = np.array(features)[:, FEATURES.index(feature)]
+            slope = _slope(values[train], sets.values[train]) or 0.0
+            line = sets.values[train].mean() + slope * (values[dev] - values[train].mean())
+            errors[rule] = _mse(line, sets.values[dev])
+        return errors
 
     def save_extras(self, folder: Path, run: Run) -> None:
         if self.settings.fine_tune:
@@ -159,14 +178,25 @@ class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
             shutil.copytree(run.work / INSTEAD, folder / INSTEAD, dirs_exist_ok=True)
 
     def verdict(self, facts: dict[str, Any]) -> str:
-        return warning(facts["dev"])
+        text = warning(facts["dev"])
+        return f"{text}; the pooled model that was fitted with it is used" if text and facts["baselines"] else text
 
 
-def warning(dev: Mapping[str, float]) -> str:
+def describe_loss(dev: Mapping[str, Any]) -> str:
+    """Say that a network predicts its dev part no better than something simpler, with errors; empty if it is better."""
+    simpler = {"their mean": dev["mse_of_mean"], "the mean of each size": dev["mse_of_size"]}
+    simpler |= {f"the rule {rule}": error for rule, error in dev.get("mse_of_rules", {}).items()}
+    name = min(simpler, key=simpler.__getitem__)
+    if dev["mse"] < simpler[name]:
+        return ""
+    errors = f"squared error on dev {dev['mse']:.4f} and {simpler[name]:.4f}"
+    return f"the network predicts labels no better than {name} ({errors})"
+
+
+def warning(dev: Mapping[str, Any]) -> str:
     """Return a warning if a network predicts no better on its dev part than simple baselines, or an empty string."""
-    if dev["mse"] >= min(dev["mse_of_mean"], dev["mse_of_size"]):
-        return USELESS
-    return ""
+    loss = describe_loss(dev)
+    return f"{loss}; {USELESS}" if loss else ""
 
 
 def from_log(log: TrainingLog, sources: Sources, settings: ReliabilitySettings, training: Training) -> ReliabilityJob:

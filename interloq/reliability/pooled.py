@@ -84,8 +84,8 @@ class Pooled:
                 labelled.append(one)
                 step(1)
         if len(labelled) < FEWEST:
-            hint = "give more queries with three or more rated replies and several references each"
-            raise InputError(f"only {len(labelled)} queries can be labelled", hint=hint)
+            hint = "each needs three or more rated replies, whose ratings and scores differ, and references"
+            raise InputError(f"a pooled model needs {FEWEST} labelled queries, got {len(labelled)}", hint=hint)
         return cls.learn(labelled, metric, settings, reader)
 
     @classmethod
@@ -178,13 +178,18 @@ class Pooled:
         if asked_id != self.facts["metric"]["id"]:
             raise InputError(f"the model predicts the reliability of {self.facts['metric']['id']}, not of {asked_id}")
 
-    def warning(self) -> str:
-        """Return what is used in place of the model, because it was better on held-out queries; empty if nothing."""
+    def warning(self, *, replies: bool = False) -> str:
+        """Return what is used in place of the model, because it was better on held-out queries; empty if nothing.
+
+        It may be another rule if the replies to be scored are known.
+        """
+        suffix = WITH_REPLIES if replies else ALONE
         uses, reason = self.facts["uses"], self.facts.get("network", {}).get("reason", "")
         sentences = [reason] if reason else []
         for name, what in (("predict", "predictions follow"), ("choose", "references are chosen by")):
-            if uses[name] != POOLED:
-                sentences.append(f"on held-out queries the pooled model is not better, so {what} {_NAMES[uses[name]]}")
+            way = uses[f"{name}{suffix}"]
+            if way != POOLED:
+                sentences.append(f"on held-out queries the pooled model is not better, so {what} {_NAMES[way]}")
         return "; ".join(sentences)
 
     def signature(self) -> str:

@@ -16,17 +16,14 @@ from typing import Any
 import numpy as np
 
 from interloq.learn.ready import READY
-from interloq.reliability.job import INSTEAD
+from interloq.reliability.job import INSTEAD, describe_loss
 from interloq.reliability.labels import NONE
 from interloq.reliability.model import Prediction, Reliability, saved_signature
 from interloq.reliability.pooled import Pooled
 from interloq.reliability.reliability_options import LIMIT
 from interloq.scorers.relevance.model import RelevanceScorer
 
-LOST = (
-    "the network predicts labels no better than their mean or the mean of each size (squared error on dev {mse:.4f}, "
-    "{mse_of_mean:.4f} and {mse_of_size:.4f}), so the pooled model that was fitted with it is used"
-)
+LOST = "{error}, so the pooled model that was fitted with it is used"
 WARNING = (
     "this is not a prediction of reliability: it says how well the references fit, by the relevance scorer that comes "
     "with the package, which knows only English"
@@ -82,7 +79,7 @@ def load_trained(model: str | Path, encoder: str | None = None, device: str = "a
     if not network.warning() or not Pooled.is_saved(folder / INSTEAD):
         return network
     pooled = Pooled.load(folder / INSTEAD, encoder=encoder, device=device)
-    pooled.facts["network"] = {"reason": LOST.format(**network.facts["dev"])}
+    pooled.facts["network"] = {"reason": LOST.format(error=describe_loss(network.facts["dev"]))}
     return pooled
 
 

@@ -111,7 +111,8 @@ def _describe_model(model: TrainedModel, *, replies: bool = False) -> dict[str, 
     """Return what a user must know about the model: a warning, what it was compared with, and what is used."""
     facts, name = model.facts, "_with_replies" if replies else ""
     baselines = facts.get("baselines") or facts.get(f"validation{name}", {})
-    return {"warning": model.warning(), "baselines": baselines, "uses": facts.get("uses", {})}
+    warning = model.warning(replies=replies) if isinstance(model, Pooled) else model.warning()
+    return {"warning": warning, "baselines": baselines, "uses": facts.get("uses", {})}
 
 
 def augment_file(
@@ -141,7 +142,9 @@ def augment_file(
         task.replies = _collect_replies(samples, reading)
     task.signature = task.identify()
     facts: dict[str, Any] = {"signature": task.sign(), "metric": task.model.metric}
-    about = _describe_model(task.model, replies=bool(task.replies))
+    about = _describe_model(
+        task.model, replies=any(len(set(texts)) >= FEWEST_REPLIES for texts in task.replies.values())
+    )
     facts |= {"warning": about["warning"], "uses": about["uses"]}
     tally, counts = SearchTally(), _AddedCounts()
     dealt = Dealt(CHUNK, PIECE, lambda sample: [turn.text for turn in sample.context])

@@ -97,6 +97,8 @@ def _result(facts: Facts, _: list[Facts]) -> str:
         f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}; squared error on dev {dev['mse']:.4f}, "
         f"of the mean label {dev['mse_of_mean']:.4f}, of the mean label of each size {dev['mse_of_size']:.4f}"
     )
+    if rules := dev.get("mse_of_rules"):
+        result += f", of lines through rules: {', '.join(f'{rule} {error:.4f}' for rule, error in rules.items())}"
     wins = [f"{share:.1%} of those {CHANGES[kind]}" for kind, share in dev["wins"].items()]
     if wins:
         result += f"; sets score above {', '.join(wins)}"
@@ -104,9 +106,14 @@ def _result(facts: Facts, _: list[Facts]) -> str:
 
 
 def _pooled_result(facts: Facts, _: list[Facts]) -> str:
-    uses = facts["uses"]
-    used = f"predictions are from: {uses['predict']}; references are chosen by: {uses['choose']}"
-    return "\n".join([*describe_baselines(facts["validation"]), used])
+    lines: list[str] = []
+    for suffix in ("", "_with_replies"):
+        if suffix:
+            lines.append("if the replies to be scored are known, as in augment:")
+        predicts, chooses = (facts["uses"][f"{name}{suffix}"] for name in ("predict", "choose"))
+        lines += describe_baselines(facts[f"validation{suffix}"])
+        lines.append(f"predictions are from: {predicts}; references are chosen by: {chooses}")
+    return "\n".join(lines)
 
 
 SUMMARY = "a model that predicts how reliable a set of references is, on rated samples"

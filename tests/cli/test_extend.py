@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import load, write
+from interloq import Sample, load, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
 from interloq.data.records.jsonl import header
@@ -53,6 +53,21 @@ def test_a_check_measures_the_log_and_writes_nothing(index: str, capsys: Capture
     assert sorted(Path().iterdir()) == before
     overlap = run_json(capsys, "extend", "samples.jsonl", "--index", index, "--check")
     assert 0 <= overlap["utterance_ci"][0] <= overlap["utterance"] <= overlap["utterance_ci"][1] <= 1
+
+
+def test_a_check_says_what_it_cannot_tell(index: str, capsys: Captured) -> None:
+    assert main(["extend", "samples.jsonl", "--index", index, "--check", "-o", "extended.jsonl"]) == 2
+    assert "--check writes nothing" in capsys.readouterr().err
+    for name, samples in (("bare", [Sample("a", ["did you sleep well"], "yes")]), ("silent", [Sample("a", [], "yes")])):
+        write(f"{name}.jsonl", samples, kind="samples")
+        assert main(["extend", f"{name}.jsonl", "--index", index, "--check"]) == 1
+        text = capsys.readouterr().out
+        assert "no gold replies to compare" in text
+        assert ("words shared" in text) == (name == "bare")
+    samples = [Sample(str(i), [f"did you sleep {word}"], "yes", ["zebra"]) for i, word in enumerate(("well", "long"))]
+    write("chance.jsonl", samples, kind="samples")
+    assert main(["extend", "chance.jsonl", "--index", index, "--check"]) == 0
+    assert "cannot be told from chance" in capsys.readouterr().out
 
 
 def test_an_output_is_needed_to_extend(index: str, capsys: Captured) -> None:

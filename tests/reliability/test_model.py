@@ -163,9 +163,16 @@ def test_every_damaged_fact_is_refused_or_not_needed(folder: Path, tmp_path: Pat
 
 def test_a_network_that_is_no_better_than_simple_baselines_warns(model: Reliability) -> None:
     better = {"mse": 0.1, "mse_of_mean": 0.2, "mse_of_size": 0.15}
-    for mse, warned in ((0.1, False), (0.15, True)):
-        made = Reliability(model.network, model.reader, {**model.facts, "dev": better | {"mse": mse}})
-        assert ("no better than the mean label" in made.warning()) == warned
+    rules = {"mse_of_rules": {"longest": 0.12}}
+    for dev, warned in (
+        ({"mse": 0.1}, ""),
+        ({"mse": 0.15}, "no better than the mean of each size (squared error on dev 0.1500 and 0.1500)"),
+        ({"mse": 0.11} | rules, ""),
+        ({"mse": 0.12} | rules, "no better than the rule longest (squared error on dev 0.1200 and 0.1200)"),
+    ):
+        made = Reliability(model.network, model.reader, {**model.facts, "dev": better | dev})
+        assert warned in made.warning()
+        assert bool(made.warning()) == bool(warned)
 
 
 def test_predictions_while_augmenting_are_those_of_the_sets(model: Reliability) -> None:

@@ -104,5 +104,5 @@ def test_references_are_chosen_up_to_a_limit_or_all_added(queries: list[RatedQue
 
 
 def test_too_few_queries_are_refused(queries: list[RatedQuery]) -> None:
-    with pytest.raises(InputError, match="only 5 queries can be labelled"):
+    with pytest.raises(InputError, match="needs 10 labelled queries, got 5"):
         train(queries[:5])

@@ -90,6 +90,22 @@ def test_replies_to_the_query_itself_are_never_rejected(train: list[str], capsys
         assert "squared error on " in capsys.readouterr().out
 
 
+def test_augment_says_what_chooses_for_its_replies(train: list[str], capsys: Captured) -> None:
+    assert main([*train, "-o", "model"]) == 0
+    assert "if the replies to be scored are known" in capsys.readouterr().out
+    facts = json.loads(Path("model/pooled.json").read_text())
+    facts["uses"] |= {"choose": "longest", "choose_with_replies": "agreement"}
+    Path("model/pooled.json").write_text(json.dumps(facts))
+    one_each = {sample.context: sample for sample in load("samples.jsonl")}
+    write("one.jsonl", list(one_each.values()), kind="samples")
+    for samples, says, size in (("samples", "references are chosen by how well", 7), ("one", "chosen by length", 6)):
+        command = [f"{samples}.jsonl" if word == "samples.jsonl" else word for word in AUGMENT]
+        assert main([*command, "--model", "model", "-o", "out.jsonl", "--limit", "3", "--json"]) == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert says in printed["warning"]
+        assert len(printed["baselines"]["error"]) == size
+
+
 def test_a_network_that_loses_is_replaced(train: list[str], capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     assert main([*train, *NETWORK, "-o", "model"]) == 0
     printed = capsys.readouterr().out
@@ -104,7 +120,7 @@ def test_a_network_that_loses_is_replaced(train: list[str], capsys: Captured, mo
         assert predictor_signature("model") == loaded.signature()
         assert main([*PREDICT, "-o", "out.jsonl"]) == 0
         printed = capsys.readouterr().out
-        says = "the network predicts labels no better than their mean or the mean of each size"
+        says = "the network predicts labels no better than "
         assert (says in " ".join(printed.split())) == (expected is Pooled)
         assert (says in header("out.jsonl")["warning"]) == (expected is Pooled)
     facts["dev"]["mse"] = 9.0
@@ -118,9 +134,9 @@ def test_a_network_that_loses_is_replaced(train: list[str], capsys: Captured, mo
 def test_few_queries_are_enough_for_a_network_only(train: list[str], capsys: Captured) -> None:
     write("rated.jsonl", rated_samples(6), kind="samples")
     assert main([*train, "-o", "model"]) == 2
-    assert "6 queries can be labelled" in capsys.readouterr().err
+    assert "needs 10 labelled queries, got 6" in capsys.readouterr().err
     assert main([*train[:-1], *NETWORK, "-o", "network"]) == 0
-    assert "no baselines: only 6 queries can be labelled" in capsys.readouterr().err
+    assert "no baselines: a pooled model needs 10 labelled queries, got 6" in capsys.readouterr().err
     assert not (Path("network") / INSTEAD).exists()
 
 
