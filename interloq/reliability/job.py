@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.data.files.opening import read_json
+from interloq.data.text.language import main_language
 from interloq.errors import InputError, count
 from interloq.learn.cross_encoder_job import CrossEncoderJob
 from interloq.learn.job import Curve, Run
@@ -147,6 +148,7 @@ class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
                 "ensemble": settings.ensemble,
             },
             "examples": dict(task.sets.facts),
+            "language": main_language(text for query in self.queries for text in query.references),
             "dev": dev_facts(task) | {"mse_of_rules": self._measure_rules(task.sets, run)},
             "baselines": read_json(pooled)["validation"] if pooled.exists() else {},
         }

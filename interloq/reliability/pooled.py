@@ -15,6 +15,7 @@ import numpy as np
 
 from interloq.data.files.opening import read_json, reading_saved, replacing, write_json
 from interloq.data.progress import Progress, silent
+from interloq.data.text.language import main_language
 from interloq.errors import InputError
 from interloq.registry import create, spec
 from interloq.reliability.augment import Augmented, CandidateTrial, Request
@@ -118,6 +119,7 @@ class Pooled:
             "metric": {"spec": spec(metric), "id": metric_id(metric)},
             "encoder": {"name": settings.encoder, "id": reader.encoder.name},
             "features": list(FEATURES),
+            "language": main_language(text for query in labelled for text in query.scored.query.references),
         }
         model = cls(heads, facts)
         model.reader = reader

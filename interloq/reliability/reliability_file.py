@@ -27,11 +27,13 @@ from interloq.data.records.jsonl import (
 )
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.records.sample_fingerprint import SampleFingerprint
+from interloq.data.text.language import NAMES, main_language
 from interloq.records import Sample, Score
 from interloq.registry import create
 from interloq.reliability.augment import Augmented, CandidateTrial
 from interloq.reliability.augment_task import CHUNK, PIECE, AugmentTask, read_augmented
 from interloq.reliability.baselines import advise_adding_all
+from interloq.reliability.labels import FEWEST_REPLIES
 from interloq.reliability.pooled import Pooled
 from interloq.reliability.predict_task import PredictTask, null_if_nan
 from interloq.reliability.ready_fit import TrainedModel
@@ -75,7 +77,7 @@ def predict_file(
     records, fingerprint = list(reading.read(samples)), SampleFingerprint()
     fingerprint.add(records)
     job = {"verb": "reliability predict", "model": task.signature, "columns": str(dict(reading.columns or {}))}
-    about = _describe_model(model)
+    about = _describe_model(model, [sample.response for sample in records])
     with (
         open_shards(shards, job, source=samples, output=output) as run,
         progress("predicting", len(records)) as step,
@@ -107,11 +109,15 @@ def _compare_with_minimum(score: Score, minimum: float, known_rises: Sequence[Ri
     return replace(score, details=details)
 
 
-def _describe_model(model: TrainedModel, *, replies: bool = False) -> dict[str, Any]:
-    """Return what a user must know about the model: a warning, what it was compared with, and what is used."""
+def _describe_model(model: TrainedModel, texts: Sequence[str], *, replies: bool = False) -> dict[str, Any]:
+    """Return what a user must know about the model: warnings, what it was compared with, and what is used."""
     facts, name = model.facts, "_with_replies" if replies else ""
     baselines = facts.get("baselines") or facts.get(f"validation{name}", {})
     warning = model.warning(replies=replies) if isinstance(model, Pooled) else model.warning()
+    learned, language = facts.get("language", ""), main_language(texts)
+    if learned != language and {learned, language} <= NAMES.keys():
+        seen = f"these replies are {NAMES[language]}, but the model learned from {NAMES[learned]} ones"
+        warning = "; ".join(filter(None, [seen, warning]))
     return {"warning": warning, "baselines": baselines, "uses": facts.get("uses", {})}
 
 
@@ -142,9 +148,8 @@ def augment_file(
         task.replies = _collect_replies(samples, reading)
     task.signature = task.identify()
     facts: dict[str, Any] = {"signature": task.sign(), "metric": task.model.metric}
-    about = _describe_model(
-        task.model, replies=any(len(set(texts)) >= FEWEST_REPLIES for texts in task.replies.values())
-    )
+    knows_replies = any(len(set(texts)) >= FEWEST_REPLIES for texts in task.replies.values())
+    about = _describe_model(task.model, list(chain.from_iterable(task.replies.values())), replies=knows_replies)
     facts |= {"warning": about["warning"], "uses": about["uses"]}
     tally, counts = SearchTally(), _AddedCounts()
     dealt = Dealt(CHUNK, PIECE, lambda sample: [turn.text for turn in sample.context])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from interloq import load, write
+from interloq import Sample, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from interloq.records import Pair
@@ -73,6 +73,19 @@ def test_predictions_of_a_pooled_model(train: list[str], capsys: Captured) -> No
     assert header("predicted.jsonl")["uses"] == facts["uses"]
     assert header("predicted.jsonl")["signature"]["parts"]["model"] == load_trained("model").signature()
     assert predictor_signature("model") == load_trained("model").signature()
+
+
+def test_another_language_than_that_of_the_training_data_is_noted(train: list[str], capsys: Captured) -> None:
+    assert main([*train, "-o", "model"]) == 0
+    facts = json.loads(Path("model/pooled.json").read_text())
+    Path("model/pooled.json").write_text(json.dumps(facts | {"language": "en"}))
+    write("ja.jsonl", [Sample("a", ["どこへ行きますか。"], "駅まで歩いて行きます。", ["家にいます。"])], kind="samples")
+    for verb in (["predict"], ["augment", "--log", "test.jsonl"]):
+        command = ["reliability", *verb, "ja.jsonl", "--model", "model", "-o", "out.jsonl", *QUIET]
+        capsys.readouterr()
+        assert main([*command, "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)["warning"]
+        assert "these replies are Japanese, but the model learned from English ones" in said
 
 
 def test_replies_to_the_query_itself_are_never_rejected(train: list[str], capsys: Captured) -> None:
