@@ -46,11 +46,10 @@ from ream_annotators import ALONE, ASSISTED, annotated
 from ream_augment import Agreement, Arm, Grown, Models, agreements, arms, compared, growth, source
 from ream_labels import label_noise
 from ream_models import Errors, Plan, Predicted, errors, folds, predicted
+from ream_published import BERTSCORE, BLEU_STAR
 from ream_sets import GOLD, LOGS, PEOPLE, SCARCE, Sourced, drop_copies, dstc7_queries, gupta, plusplus_queries
 from ream_simulation import Simulated, simulate
 from ream_tables import (
-    BERTSCORE,
-    BLEU_STAR,
     DSTC7,
     GUPTA,
     PLUSPLUS,

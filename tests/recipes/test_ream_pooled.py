@@ -13,6 +13,7 @@ import pytest
 import ream_pooled
 import ream_pooled_sets
 from rated_sets import Floats
+from ream_published import BERTSCORE, BLEU_STAR
 from results import load_measured
 
 from interloq import Sample
@@ -46,7 +47,7 @@ class LengthJudge:
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ream_pooled, "PairReader", WordReader)
-    metrics = {ream_pooled.BERTSCORE: "bleu_star(order=1)", ream_pooled.BLEU_STAR: "bleu_star"}
+    metrics = {BERTSCORE: "bleu_star(order=1)", BLEU_STAR: "bleu_star"}
     monkeypatch.setattr(ream_pooled, "metrics", lambda _: metrics)
     monkeypatch.setattr(ream_pooled_sets, "Encoder", lambda *_, **__: WordEncoder())
     monkeypatch.setattr(ream_pooled_sets, "create", lambda *_, **__: LengthJudge())
