@@ -69,6 +69,8 @@ class LocalProcesses:
                             raise report_deaths(shard)
                         if shard:
                             waiting.appendleft(shard)
+                    else:
+                        deaths.pop("", None)  # models can be loaded: only deaths in a row show that they cannot
         finally:
             for worker in workers.values():
                 _stop(worker)

@@ -26,11 +26,17 @@ class Squares:
     signature: str = "squares"
     here: str = "squares"
     uses_gpu: bool = False
+    kills_at: tuple[int, ...] = ()  # the process that opens the task as the nth dies
 
     def identify(self) -> str:
         return self.here
 
     def open(self) -> Compute:
+        opened = 1 + len(list(self.folder.glob("open-*")))
+        if self.kills_at:
+            (self.folder / f"open-{opened}").touch()
+        if opened in self.kills_at:
+            os.kill(os.getpid(), signal.SIGKILL)
         return self._compute
 
     def _compute(self, numbers: Sequence[int]) -> bytes:

@@ -65,6 +65,14 @@ def test_a_shard_that_always_kills_its_process_is_reported(notes: Path) -> None:
     assert square(ShardOptions(workers=1), Squares(notes)) == expected(notes)
 
 
+def test_only_deaths_in_a_row_show_that_models_cannot_be_loaded(notes: Path) -> None:
+    task = Squares(notes, kills=1, kills_at=(1, 2, 4, 5))  # the third is killed by a shard
+    assert square(ShardOptions(workers=1), task) == expected(notes)
+    with pytest.raises(InterloqError, match="3 worker processes were killed before they could compute anything"):
+        square(ShardOptions(workers=1), Squares(notes, kills_at=(7, 8, 9)))
+    assert not Path("out.parts").exists()
+
+
 def test_workers_pass_on_warnings_and_errors(notes: Path) -> None:
     task, engine, results = Squares(notes, trouble=True), LocalProcesses(1), dict[str, bytes]()
 
