@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, compress, pairwise
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from interloq.metrics.metric import Array, FittedMetric, Metric, MetricLike, Set
 from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
 from interloq.registry import name_of, title
 from interloq.score.checks import TOGETHER, Checks
-from interloq.score.score_task import Filter, Reasons, ScoreTask, compute_rows, identify_metrics, join_scored
+from interloq.score.score_task import Filter, Reasons, ScoreTask, compute_rows, join_scored
 from interloq.score.split_metrics import change_scored, fit_alone, is_split, list_scored, with_rows
 from interloq.score.transposed import LayoutCheck
 from interloq.shards.dealt import Dealt
@@ -146,8 +147,9 @@ class _Scoring:
             else:
                 scored_metrics.append(metric)
             is_part += [is_split(metric)] * (len(scored_metrics) - len(is_part))
-        identity = identify_metrics(scored_metrics) if shards.options.is_used else ""
-        task = ScoreTask(tuple(scored_metrics), tuple(is_part), filter, identity)
+        task = ScoreTask(tuple(scored_metrics), tuple(is_part), filter)
+        if shards.options.is_used:
+            task = replace(task, signature=task.identify())
         dealt = Dealt(CHUNK, CHUNK)
         if any(map(runs_network, scored_metrics)):
             # samples with the same context, and usually the same references, share a shard: networks read a text once

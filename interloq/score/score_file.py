@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
@@ -36,6 +36,9 @@ from interloq.servers.spending import NO_LIMITS, SpendingLimits, check_processes
 from interloq.shards.run import open_shards
 from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
 from interloq.shards.task import ShareComputed
+
+if TYPE_CHECKING:
+    from interloq.reliability.ready_fit import TrainedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,41 +227,47 @@ class _WeakReferences:
     notes: Sequence[Note] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _WeakFilter:
-    """Finds weak references, also in another process."""
+    """Finds weak references, also in another process: the model is loaded where it is needed."""
 
     folder: str | Path
     minimum: float
 
+    @cached_property
+    def model(self) -> TrainedModel:
+        from interloq.reliability.ready_fit import load_trained
+
+        return load_trained(self.folder)
+
+    def identify(self) -> str:
+        return f"{self.model.signature()} {self.minimum:g}"
+
     def __call__(self, samples: Sequence[Sample]) -> list[str]:
-        return _load_reasons(self.folder, self.minimum)(samples)
+        from interloq.reliability.weak_references import weak_references
 
+        return weak_references(self.model, self.minimum)(samples)
 
-@lru_cache(maxsize=1)
-def _load_reasons(folder: str | Path, minimum: float) -> Callable[[Sequence[Sample]], list[str]]:
-    from interloq.reliability.ready_fit import load_trained
-    from interloq.reliability.weak_references import weak_references
-
-    return weak_references(load_trained(folder), minimum)
+    def __getstate__(self) -> dict[str, object]:
+        return {"folder": self.folder, "minimum": self.minimum}
 
 
 def _load_reliability(options: ScoreOptions, metrics: Sequence[Metric]) -> _WeakReferences:
     folder, minimum = options.reliability, options.min_reliability
     if folder is None or minimum is None:
         return _WeakReferences()
-    from interloq.reliability.ready_fit import load_trained
     from interloq.reliability.reliability_options import check_minimum
 
     check_minimum(minimum)
-    model = load_trained(folder)
+    weak = _WeakFilter(folder, minimum)
+    model = weak.model
     for metric in metrics:
         model.check_metric(metric)
     facts = {"reliability": model.signature(), "min-reliability": f"{minimum:g}"}
     notes = []
     if warning := model.warning():
         notes.append(Note("reliability", f"reliability: {warning}", 0, 0))
-    return _WeakReferences(_WeakFilter(folder, minimum), facts, notes)
+    return _WeakReferences(weak, facts, notes)
 
 
 def _origin(path: str | Path) -> dict[str, Any]:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import orjson
@@ -20,8 +21,17 @@ from interloq.score.stages import extend_samples, rate_samples, with_rated
 from interloq.shards.task import Compute
 from interloq.signature import fingerprint, runs_network, signature
 
-Filter = Callable[[Sequence[Sample]], Sequence[str]]  # why samples are left unscored; "" for the others
 Reasons = dict[int, str]  # place of a sample → why it is unscored
+
+
+class Filter(Protocol):
+    """Why samples are left unscored, also in another process."""
+
+    def __call__(self, samples: Sequence[Sample]) -> Sequence[str]:
+        """Return a reason per sample; "" for those that may be scored."""
+
+    def identify(self) -> str:
+        """Return what the reasons depend on besides the samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +58,8 @@ class ScoreTask:
         return any(map(runs_network, self.metrics))
 
     def identify(self) -> str:
-        return identify_metrics(self.metrics)
+        identity = identify_metrics(self.metrics)
+        return f"{identity}, {self.filter.identify()}" if self.filter else identity
 
     def open(self) -> Compute:
         return self._compute

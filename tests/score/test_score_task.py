@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from interloq import InputError, load
+from interloq import InputError, Sample, load
 from interloq.cli.main import main
 from interloq.metrics.metric import as_metric
 from interloq.score import evaluate
@@ -176,11 +177,22 @@ def test_what_one_process_has_to_do_is_refused(here: Path) -> None:
     assert not list(here.glob("*parts"))
 
 
+class Second:
+    """Leaves the second sample unscored."""
+
+    def __call__(self, samples: Sequence[Sample]) -> list[str]:
+        return ["too weak" if i == 1 else "" for i in range(len(samples))]
+
+    def identify(self) -> str:
+        return "second"
+
+
 def test_a_part_is_read_back_as_it_was_computed(here: Path) -> None:
     samples = load("samples.jsonl")[-3:]
-    task = ScoreTask((as_metric("bleu"), as_metric("length")), (True, False), lambda _: ["", "too weak", ""])
+    task = ScoreTask((as_metric("bleu"), as_metric("length")), (True, False), Second())
     scored = read_scored(task.open()(samples), 100)
     assert [rows.shape for rows in scored.rows] == [(3, 10), (3, 2)]
     assert scored.reasons[0] == {101: "no references", 102: "no references"}
     assert scored.reasons[1] == {101: "too weak"}
     assert scored.filtered == {101: "too weak"}
+    assert task.identify().endswith("), second")

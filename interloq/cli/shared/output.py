@@ -227,6 +227,8 @@ class _ProgressLines:
         if now - self.last < EVERY:
             return
         self.last = now
+        if self.done:
+            reached += f", {self.done / (now - self.started):,.3g} per second"
         if 0 < share <= 1:
             reached += f", about {format_duration((now - self.started) * (1 - share) / share)} left"
         print_stderr(f"interloq: {self.label}: {reached}")

@@ -141,7 +141,7 @@ def test_a_line_now_and_then_where_there_is_no_terminal(capsys: Captured, monkey
     with progress("scoring", 1_000) as step:
         for steps in (100, 150, 250):
             step(steps)
-    assert capsys.readouterr().err == "interloq: scoring: 250 of 1,000, about 2 min 0 s left\n"
+    assert capsys.readouterr().err == "interloq: scoring: 250 of 1,000, 6.25 per second, about 2 min 0 s left\n"
 
 
 def test_without_a_total_there_is_no_estimate(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_without_a_total_there_is_no_estimate(capsys: Captured, monkeypatch: pyt
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     with progress("scoring") as step:
         step(4_096)
-    assert capsys.readouterr().err == "interloq: scoring: 4,096\n"
+    assert capsys.readouterr().err == "interloq: scoring: 4,096, 102 per second\n"
 
 
 def test_phases_have_shares(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
