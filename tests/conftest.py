@@ -35,6 +35,7 @@ settings.register_profile("tests", max_examples=40, deadline=None)  # other runs
 settings.load_profile("tests")
 os.environ["INTERLOQ_DEBUG"] = "1"  # a bug is to be seen here with its traceback, in subprocesses too
 os.environ.pop("INTERLOQ_MODELS", None)  # the models of a developer are not those of a test
+os.environ["INTERLOQ_ROW_CACHE"] = "off"  # what another test scored must not replace what this one tests
 # a shell starts jobs in the background deaf to Ctrl-C, and so their children; tests of interrupts need them to hear it
 signal.signal(signal.SIGINT, signal.default_int_handler)
 metric(lambda _: 0.0, name="made")  # so that the direction of made-up scores with this name is known: higher is better

@@ -17,6 +17,7 @@ from interloq.metrics.function import pack_metric, unpack_metric
 from interloq.metrics.metric import Array, Metric
 from interloq.records import Sample, format_key
 from interloq.registry import name_of
+from interloq.score.row_cache import identify_rows, load_rows, shard_key, store_rows
 from interloq.score.stages import extend_samples, rate_samples, with_rated
 from interloq.shards.task import Compute
 from interloq.signature import fingerprint, runs_network, signature
@@ -62,15 +63,16 @@ class ScoreTask:
         return f"{identity}, {self.filter.identify()}" if self.filter else identity
 
     def open(self) -> Compute:
-        return self._compute
+        identities = list(map(identify_rows, self.metrics))
+        return lambda samples: self._compute(samples, identities)
 
-    def _compute(self, samples: Sequence[Sample]) -> bytes:
+    def _compute(self, samples: Sequence[Sample], identities: Sequence[str]) -> bytes:
         filtered = list(self.filter(samples)) if self.filter else [""] * len(samples)
         none = [""] * len(samples)
         staged = with_rated(self.metrics, rate_samples(extend_samples(self.metrics, samples)))
         rows, reasons = [], []
-        for metric, is_part in zip(staged, self.is_part, strict=True):
-            metric_rows, metric_reasons = compute_rows(metric, samples, none if is_part else filtered)
+        for metric, is_part, identity in zip(staged, self.is_part, identities, strict=True):
+            metric_rows, metric_reasons = _find_rows(metric, samples, none if is_part else filtered, identity)
             rows.append(metric_rows)
             reasons.append(metric_reasons)
         return write_scored(ShardScores(rows, reasons, {i: why for i, why in enumerate(filtered) if why}))
@@ -87,6 +89,20 @@ def identify_metrics(metrics: Sequence[Metric]) -> str:
     """Identify metrics with their models and versions."""
     signatures = [signature(metric) for metric in metrics]
     return f"{','.join(map(name_of, metrics))} ({fingerprint(*map(str, signatures))})"
+
+
+def _find_rows(
+    metric: Metric, samples: Sequence[Sample], filtered: Sequence[str], identity: str
+) -> tuple[Array, Reasons]:
+    """Do what `compute_rows` does, with the cache of rows. Failures are not stored, so that they are tried again."""
+    key = shard_key(identity, samples, filtered)
+    if stored := load_rows(key):
+        scored = read_scored(stored, 0)
+        return scored.rows[0], scored.reasons[0]
+    rows, reasons = compute_rows(metric, samples, filtered)
+    if key and not any(map(metric.failure, reasons.values())):
+        store_rows(key, write_scored(ShardScores([rows], [reasons])))
+    return rows, reasons
 
 
 def compute_rows(metric: Metric, samples: Sequence[Sample], filtered: Sequence[str]) -> tuple[Array, Reasons]:

@@ -44,9 +44,14 @@ class BlobCache:
                 values.update(database.execute(query, part))
         return values
 
-    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        """Add keys with their values, or replace the values of known keys."""
+    def put(self, rows: Sequence[tuple[bytes, bytes]], *, most: int | None = None) -> None:
+        """Add keys with their values, or replace the values of known keys.
+
+        Half of what a file with more than `most` bytes holds is forgotten first.
+        """
         with self._open() as database, database:
+            if most is not None and _count_bytes(database) > most:
+                database.execute(f"DELETE FROM {self.table} WHERE random() < 0")  # noqa: S608
             database.executemany(f"INSERT OR REPLACE INTO {self.table} VALUES (?, ?)", rows)  # noqa: S608
 
     @contextmanager
@@ -64,6 +69,14 @@ class BlobCache:
                 hint="delete it, or use another file",
                 where=str(self.path),
             ) from error
+
+
+def _count_bytes(database: sqlite3.Connection) -> int:
+    """Return how many bytes of the file are in use."""
+    pages, free, size = (
+        int(database.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
 
 
 def cache_folder() -> Path | None:
