@@ -102,7 +102,7 @@ class TokenNumbering:
         which, ends = [np.zeros(0, dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
         for batch in batched(texts, FEW):
             # 13a joins words over "-\n", so texts with line breaks are not split into words first
-            if self._by_word and not any("\n" in text for text in batch):
+            if self._by_word and "\n" not in "".join(batch):
                 units, words = self._words.find(batch)
             else:
                 units, words = self._split(batch)

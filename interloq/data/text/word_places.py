@@ -31,8 +31,10 @@ class WordPlaces:
 
         No text may have line breaks.
         """
-        plain = [text if text.isascii() else " ".join(text.split()) for text in texts]
-        data = "\n".join([*plain, ""]).encode("utf-8", "surrogatepass")
+        joined = "\n".join([*texts, ""])
+        if not joined.isascii():
+            joined = "\n".join([*(text if text.isascii() else " ".join(text.split()) for text in texts), ""])
+        data = joined.encode("utf-8", "surrogatepass")
         characters = np.frombuffer(data, dtype=np.uint8)
         is_space = np.append(True, _in_range(characters, 9, 13) | _in_range(characters, 28, 32))  # as str.split
         edges = np.flatnonzero(is_space[1:] != is_space[:-1])
@@ -47,7 +49,8 @@ class WordPlaces:
             spans = zip(starts[others].tolist(), stops[others].tolist(), strict=True)
             words = [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in spans]
             places[others] = list(map(self._place, words))
-            stored = others[fits[others]]
+            # a slot is kept by its first word: the most frequent words come early
+            stored = others[fits[others] & (self._keys[1, slots[others]] == 0)]
             self._keys[:, slots[stored]] = keys[:, stored]
             self._places[slots[stored]] = places[stored]
         return places, np.searchsorted(starts, np.flatnonzero(characters == ord("\n")))

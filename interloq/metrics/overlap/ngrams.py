@@ -136,7 +136,7 @@ def _count_block(numbered: Numbered, start: int, stop: int, first: Numbers, orde
     replies, references = numbered.responses.part(start, stop), numbered.references.part(first[0], first[-1])
     n_samples, lengths = stop - start, references.lengths
     owner = np.repeat(np.arange(n_samples), replies.lengths)
-    reference_at = np.repeat(np.arange(first[0], first[-1]), lengths)
+    reference_at = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
 
     # words are numbered within the block, so that the table of samples and words is small
     words, own = np.unique(replies.tokens, return_inverse=True)
@@ -144,28 +144,29 @@ def _count_block(numbered: Numbered, start: int, stop: int, first: Numbers, orde
     known[words] = np.arange(1, len(words) + 1)
     width = len(words) + 1  # 0 stands for words that are in no reply
     keys = _Keys(owner * width + own + 1, n_samples * width)
-    sample_starts = np.repeat(np.arange(n_samples) * width, np.diff(references.ends[first - first[0]]))
-    found = keys.find(sample_starts + known[references.tokens])
+    others = known[references.tokens]
+    others += np.repeat(np.arange(n_samples) * width, np.diff(references.ends[first - first[0]]))
+    found = keys.find(others)
 
     # from here on, a word's number is its place among the words of its own reply, from 1
     sample = owner[keys.first]
     word = np.append(0, np.arange(1, len(sample) + 1) - np.searchsorted(sample, sample))
     width = int(word.max()) + 1
-    next_own, next_other = _following(word[keys.numbers], replies), _following(word[found], references)
+    next_own, next_other = _following(keys.numbers, replies), _following(found, references)
 
     own_at, own_gram = np.arange(len(own)), keys.numbers
     at = np.flatnonzero(found != 0)
-    gram = found[at]
+    gram = found[at].astype(np.int64)
     for n in range(1, order + 1):
         if n > 1:
-            own_at, own_keys = _extend(own_at, own_gram, next_own, n, width)
-            at, other_keys = _extend(at, gram, next_other, n, width)
+            own_at, own_keys = _extend(own_at, own_gram, next_own[own_at + n - 2], word, width)
+            at, other_keys = _extend(at, gram, next_other[at + n - 2], word, width)
             keys = _Keys(own_keys, (len(sample) + 1) * width)
             own_gram, found = keys.numbers, keys.find(other_keys)
             hits = np.flatnonzero(found != 0)
-            at, gram = at[hits], found[hits]
+            at, gram = at[hits], found[hits].astype(np.int64)
             sample = owner[own_at[keys.first]]
-        pairs, counts = _count_equal((gram - 1) * len(lengths) + reference_at[at] - first[0])
+        pairs, counts = _count_equal((gram - 1) * len(lengths) + reference_at[at])
         grams = pairs // max(len(lengths), 1)
         yield Matches(
             order=n,
@@ -187,7 +188,7 @@ class _Keys:
             self._sorted, keys = np.unique(keys, return_inverse=True)
             size = len(self._sorted) + 1
         place = np.arange(len(keys))
-        self._table = np.zeros(size, dtype=np.int64)
+        self._table = np.zeros(size, dtype=np.int32)
         self._table[keys[::-1]] = place[::-1]  # of several places, the first one is written last
         is_first = self._table[keys] == place
         self.first = np.flatnonzero(is_first)  # where each key first occurs
@@ -202,18 +203,17 @@ class _Keys:
         return np.where(np.append(self._sorted, -1)[places] == keys, self._table[places], 0)
 
 
-def _following(words: Numbers, texts: Texts) -> Numbers:
-    """Return the word after each token; 0 at the end of a text."""
-    following = np.append(words[1:], 0)
+def _following(numbers: NDArray[Any], texts: Texts) -> NDArray[Any]:
+    """Return the number of the word after each token; 0 at the end of a text."""
+    following = np.append(numbers[1:], numbers[:1])
     following[texts.ends[1:][texts.lengths > 0] - 1] = 0
     return following
 
 
-def _extend(at: Numbers, grams: Numbers, following: Numbers, n: int, width: int) -> tuple[Numbers, Numbers]:
-    """Return where n-grams of n-1 known tokens and a known last one begin, and their keys."""
-    last = following[at + n - 2]
+def _extend(at: Numbers, grams: Numbers, last: NDArray[Any], word: Numbers, width: int) -> tuple[Numbers, Numbers]:
+    """Return where n-grams go on with a known last word, and the keys of the longer n-grams."""
     kept = np.flatnonzero(last != 0)
-    return at[kept], grams[kept] * width + last[kept]
+    return at[kept], grams[kept] * width + word[last[kept]]
 
 
 def _count_equal(numbers: Numbers) -> tuple[Numbers, Numbers]:
