@@ -105,7 +105,7 @@ def measure_checks(samples: list[Sample]) -> list[Figure]:
             add(*args)
             checking[0] += time.process_time() - start
 
-        Checks.add = timed  # type: ignore[method-assign]
+        Checks.add = timed  # type: ignore[method-assign,assignment]
         normalise_text.cache_clear()
         forget_words()
         start = time.process_time()

@@ -2,7 +2,7 @@
 """Checks on samples, made while they are read: what can make a score misleading.
 
 Each check counts the replies it concerns, by system, and may add a note. No sample is read twice or kept, and texts are
-compared many at a time, so the checks take less than a tenth of the time of ΔBLEU.
+compared many at a time, so the checks take about a tenth of the time of `evaluate` with ΔBLEU.
 
 docs/metrics/README.md lists them. Further ones are `unknown judge` (users that the metric's model does not know),
 `rater` (weak dev figures), and `other samples` and `other references` (systems scored beside each other on different

@@ -4,7 +4,7 @@
 chrF_β = (1 + β²) · P · R / (β² · P + R); P and R are the means over orders of n-gram precision and recall, over
 characters and, for chrF++, words. With several references, the one with the best score is used.
 
-The counts are sacrebleu's, so values equal its `corpus_score` and `sentence_score` divided by 100. Like sacrebleu, we
+The counts equal sacrebleu's, so values equal its `corpus_score` and `sentence_score` divided by 100. Like sacrebleu, we
 average only over orders that occur in both texts; the author's script instead gives the others a tiny value.
 """
 

@@ -195,7 +195,7 @@ class _Keys:
         self.numbers = np.cumsum(is_first)[self._table[keys]]
         self._table[keys] = self.numbers
 
-    def find(self, keys: Numbers) -> Numbers:
+    def find(self, keys: Numbers) -> NDArray[np.int32]:
         """Return the number of each key; 0 if no reply has it."""
         if self._sorted is None:
             return self._table[keys]
