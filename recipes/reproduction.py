@@ -32,9 +32,9 @@ several measurements that decide, holds if all of them hold, and does not hold i
 
 Each recipe names the measurement that decides a claim. It was to be chosen before its result was known, and was changed
 afterwards for two reasons, which the rows give: RUBER's own scorer turned out to know nothing about replies, so that
-`relevance` stands in for it, and imitations of bots do not rank as the bots do, so that they decide nothing. The data
-differ from the papers', most of which are private, so a claim that does not hold here may hold there.
-[The papers](papers.md) has every item by number, and where Interloq has it.
+`relevance` stands in for it, and imitations of bots do not rank as the bots do, so that they do not decide whether
+all-play-all beats self-play. The data differ from the papers', most of which are private, so a claim that does not hold
+here may hold there. [The papers](papers.md) has every item by number, and where Interloq has it.
 """
 PAGES = {  # of all measurements, by paper
     "000": "vbleu-2023",
