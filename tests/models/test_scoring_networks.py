@@ -122,7 +122,7 @@ def test_a_known_tokenizer_needs_no_transformers() -> None:
     options = {"add_special_tokens": False, "truncation": True, "max_length": plain.longest}
     for text, ids in zip(texts, whole(texts, **options)["input_ids"], strict=True):
         assert plain.texts([text]).tokens.tolist() == (ids or [whole.unk_token_id])
-        cut = {"truncation": True, "max_length": 12}
+        cut: dict[str, Any] = {"truncation": True, "max_length": 12}
         assert plain._tokenizer([text], **cut)["input_ids"] == whole([text], **cut)["input_ids"]
     special = (whole.unk_token_id, whole.cls_token_id, whole.sep_token_id, whole.pad_token_id, len(whole))
     assert (plain.unknown, plain.start, plain.end, plain.pad, plain.size) == special
