@@ -10,11 +10,10 @@ import pytest
 from interloq import load, write
 from interloq.cli.main import main
 from interloq.reliability import reliability_file
-from interloq.reliability.model import Effects
 from interloq.reliability.predict_task import PredictTask
 from interloq.reliability.reliability_options import PredictOptions
 from tests.reliability.made_model import small_model
-from tests.reliability.made_predictor import use
+from tests.reliability.made_predictor import Effects, use
 from tests.reliability.test_augment_task import SAMPLES
 
 
