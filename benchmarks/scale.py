@@ -15,7 +15,7 @@ import platform
 import resource
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,14 +60,16 @@ def build(folder: Path, batches: Iterator[Floats], n: int) -> dict[str, Any]:
     words = [f"word{i}" for i in range(50_000)]
     rng = np.random.default_rng(1)
     generating, started = 0.0, time.perf_counter()
+    generating_cpu, started_cpu = 0.0, time.process_time()
     done = 0
     while True:
-        start = time.perf_counter()
+        start, start_cpu = time.perf_counter(), time.process_time()
         vectors = next(batches, None)
         if vectors is None:
             break
         pairs = texts(done, len(vectors), words, rng)
         generating += time.perf_counter() - start
+        generating_cpu += time.process_time() - start_cpu
         done += len(vectors)
         store.add(pairs, {"utterance": vectors}, source="generated", consumed=done)
         print(f"  {done:>10,} pairs, {time.perf_counter() - started - generating:6.0f} s", flush=True)
@@ -76,6 +78,7 @@ def build(folder: Path, batches: Iterator[Floats], n: int) -> dict[str, Any]:
     return {
         "pairs": done,
         "build s": time.perf_counter() - started - generating,
+        "build CPU s": time.process_time() - started_cpu - generating_cpu,
         "generating s": generating,
         "disk GB": disk / 1e9,
         "peak memory GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
@@ -90,16 +93,22 @@ def search(folder: Path, queries: Floats) -> dict[str, Any]:
     store.pairs([len(store) - 1])
     opened = time.perf_counter() - start
     store.nearest("utterance", queries[:64], 15)  # load pages into memory
-    rates = []
-    for _ in range(3):
-        start = time.perf_counter()
-        store.nearest("utterance", queries, 15)
-        rates.append(len(queries) / (time.perf_counter() - start))
-    start = time.perf_counter()
-    for query in queries[:50]:
-        store.nearest("utterance", query[None], 15)
-    single = 50 / (time.perf_counter() - start)
-    return {"open s": opened, "queries/s in a batch": max(rates), "queries/s one by one": single}
+    together = [_time(lambda: store.nearest("utterance", queries, 15)) for _ in range(3)]
+    alone = [_time(lambda query=query: store.nearest("utterance", query[None], 15)) for query in queries[:50]]
+    return {
+        "open s": opened,
+        "queries/s in a batch": len(queries) / min(seconds for seconds, _ in together),
+        "CPU ms per query in a batch": 1000 / len(queries) * min(cpu for _, cpu in together),
+        "queries/s one by one": len(alone) / sum(seconds for seconds, _ in alone),
+        "CPU ms per query one by one": 1000 / len(alone) * sum(cpu for _, cpu in alone),
+    }
+
+
+def _time(work: Callable[[], Any]) -> tuple[float, float]:
+    """Return seconds and CPU seconds."""
+    start, start_cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - start, time.process_time() - start_cpu
 
 
 def main() -> None:
@@ -109,8 +118,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("out/scale"), help="written, measured and removed")
     parser.add_argument("--real", type=Path, help="a .npy of unit vectors to index instead of generated ones")
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--kept", action="store_true", help="search a folder that an earlier run kept")
     args = parser.parse_args()
-    shutil.rmtree(args.folder, ignore_errors=True)
+    if not args.kept:
+        shutil.rmtree(args.folder, ignore_errors=True)
     if args.real:
         vectors = np.load(args.real).astype(np.float32)
         batches, n = iter(np.array_split(vectors, max(1, len(vectors) // args.batch))), len(vectors)
@@ -118,9 +129,10 @@ def main() -> None:
     else:
         batches, n = clustered(args.pairs, batch=args.batch), args.pairs
         queries = next(clustered(args.pairs, batch=1000))
-    figures = {**build(args.folder, batches, n), **search(args.folder, queries)}
+    built = {} if args.kept else build(args.folder, batches, n)
+    figures = {**built, **search(args.folder, queries)}
     print(json.dumps({**figures, "machine": f"{platform.machine()}, Python {platform.python_version()}"}, indent=2))
-    if not args.keep:
+    if not (args.keep or args.kept):
         shutil.rmtree(args.folder)
 
 

@@ -22,7 +22,8 @@ from interloq.data.files.folders import inside
 from interloq.errors import InputError
 from interloq.records import Pair
 
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, 2)  # schema 1 has faiss lists instead of scanned codes
 MANIFEST = "index.json"
 PAIRS, ENDS = "pairs.bin", "ends.npy"
 LARGEST = 2**26  # bytes of a manifest
@@ -70,7 +71,7 @@ def read_manifest(folder: Path) -> FolderManifest:
         raise make_damage_error(path, str(error)) from error
     if not isinstance(values, dict) or "schema" not in values:
         raise make_damage_error(path, "it has no schema")
-    if values["schema"] != SCHEMA:
+    if values["schema"] not in READABLE:
         raise InputError(
             f"the index has schema {values['schema']}; this version reads schema {SCHEMA}",
             hint="build it again with this version, or open it with the version that built it",
@@ -81,7 +82,7 @@ def read_manifest(folder: Path) -> FolderManifest:
 
 def write_manifest(folder: Path, manifest: FolderManifest) -> None:
     """Write the manifest of an index folder."""
-    write_atomically(folder / MANIFEST, orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))
+    write_atomically(folder / MANIFEST, orjson.dumps({**asdict(manifest), "schema": SCHEMA}, option=orjson.OPT_INDENT_2))
 
 
 def _check_manifest(values: dict[str, Any], path: Path) -> FolderManifest:

@@ -59,6 +59,8 @@ LOCK, SEGMENTS = "index.lock", "segments"
 OURS = re.compile(r"\d{6,12}(\.part)?")  # names of segments; earlier versions wrote `….part` first
 N_PROBES, NEIGHBOURS = 256, 15
 MOST_LISTS = 16_384
+POINTS_PER_LIST = 64  # training points per centroid; more would take longer and change little
+TRAINED = (".trained.npz", ".trained.faiss")
 
 
 class Embedded(Store):
@@ -179,27 +181,34 @@ class Embedded(Store):
             Postings.of(values).save(folder)
             return
         from interloq.retrieve.folder import vector_lists as lists
+        from interloq.retrieve.folder.vector_scan import TrainedCodes
 
         trained = self._trained(key)
-        if not trained.exists() and len(self) + len(values) <= self.manifest.exact_up_to:
+        if trained is None and len(self) + len(values) <= self.manifest.exact_up_to:
             lists.write_exact(folder, values)
             return
-        if not trained.exists():
-            self._train(key, values)
-        lists.write_lists(folder, trained, values)
+        if trained is None:
+            trained = self._train(key, values)
+        if trained.suffix == ".faiss":
+            lists.write_lists(folder, trained, values)
+        else:
+            TrainedCodes.load(trained).write_segment(folder, values)
         lists.write_truth(folder, self._probes(key), values, NEIGHBOURS)
 
-    def _train(self, key: Field, values: Floats) -> None:
+    def _train(self, key: Field, values: Floats) -> Path:
         from interloq.retrieve.folder import vector_lists as lists
+        from interloq.retrieve.folder.vector_scan import TrainedCodes
 
-        if any((folder / lists.LISTS).exists() for folder in self._folders(key)):
-            raise make_damage_error(self._trained(key), "missing")
+        if not all((folder / lists.EXACT).exists() for folder in self._folders(key)):
+            raise make_damage_error(self.folder / f"{key}{TRAINED[0]}", "missing")
         n = max(len(self) + len(values), self.manifest.expected)
         n_lists = min(MOST_LISTS, 2 ** round(math.log2(math.sqrt(n))), max(1, len(values) // 8))
-        step = max(1, len(values) // (n_lists * lists.POINTS_PER_LIST))
+        step = max(1, len(values) // (n_lists * POINTS_PER_LIST))
         with atomic_file(self._probes_path(key)) as file:
             np.save(file, as_probes(values[:: max(1, len(values) // N_PROBES)][:N_PROBES]))
-        lists.write_trained(self._trained(key), lists.train(np.ascontiguousarray(values[::step]), n_lists))
+        trained = self.folder / f"{key}{TRAINED[0]}"
+        TrainedCodes.train(np.ascontiguousarray(values[::step]), n_lists).save(trained)
+        return trained
 
     def _convert(self, i: int, segment: Mapping[str, Any]) -> None:
         """Replace a segment of exact vectors by a new one with lists."""
@@ -231,7 +240,7 @@ class Embedded(Store):
             ids, _ = best(*lists.nearest(segments, probes, NEIGHBOURS, n_probe), NEIGHBOURS)
             return share_of_scores(lists.scores(segments, probes, ids), truth)
 
-        n_lists = segments[0].lists.nlist
+        n_lists = segments[0].shape[1]
         efforts = sorted({min(n_lists, round(2 ** (i / 2))) for i in range(2 * n_lists.bit_length())})
         n_probe, recall = choose_effort(efforts, reached, self.manifest.wanted_recall)
         self._commit(n_probe=n_probe, recall=recall)
@@ -288,7 +297,9 @@ class Embedded(Store):
         from interloq.retrieve.folder import vector_lists as lists
 
         if key not in self._opened:
-            self._opened[key] = lists.open_segments(self._folders(key))
+            trained = self._trained(key)
+            codes = trained if trained and trained.suffix != ".faiss" else None
+            self._opened[key] = lists.open_segments(self._folders(key), codes)
         return self._opened[key]
 
     def _postings(self, key: Field) -> list[Any]:
@@ -361,8 +372,10 @@ class Embedded(Store):
     def _fields(self) -> tuple[Field, ...]:
         return fields(self._retriever.target)
 
-    def _trained(self, key: Field) -> Path:
-        return self.folder / f"{key}.trained.faiss"
+    def _trained(self, key: Field) -> Path | None:
+        """Return the file that all segments with codes share: faiss lists in an index of schema 1."""
+        paths = [self.folder / f"{key}{suffix}" for suffix in TRAINED]
+        return next((path for path in paths if path.exists()), None)
 
     def _probes_path(self, key: Field) -> Path:
         return self.folder / f"{key}.probes.npy"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors of one segment, memory-mapped: exact in a small index, faiss inverted lists of 8-bit codes in a large one.
+"""Vectors of one segment, memory-mapped: exact in a small index, codes in a large one.
 
-All segments of an index share one trained faiss index (centroids and the range of codes), so a query is compared with
+Large indexes are scanned as in `vector_scan`; those of version 1 have faiss inverted lists of 8-bit codes instead. All segments of an index share one trained faiss index (centroids and the range of codes), so a query is compared with
 the centroids once, and the same lists are searched in every segment.
 
 faiss compares a query with one code at a time. If many queries visit the same list, `Sweep` computes all comparisons
@@ -26,33 +26,15 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from interloq.data.files.arrays import map_array, small_arrays
-from interloq.data.files.durable import atomic_path
 from interloq.data.files.write_errors import writing
+from interloq.retrieve.folder import vector_scan
 from interloq.retrieve.folder.folder_files import REBUILD, make_damage_error
+from interloq.retrieve.folder.vector_scan import ScanSegment, TrainedCodes
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, best
 
 EXACT, LISTS, TRUTH = "exact.npy", "lists.faiss", "truth.npz"
-ITERATIONS = 10
 SHARED = 24  # queries per list, on average, below which faiss is faster (measured)
 TRUTH_BYTES = 2**22
-POINTS_PER_LIST = 64  # training points per centroid; more would take longer and change little
-
-
-def train(vectors: Floats, n_lists: int) -> Any:
-    """Train centroids and code ranges on a sample of vectors."""
-    dimensions = vectors.shape[1]
-    index = faiss.IndexIVFScalarQuantizer(
-        faiss.IndexFlatIP(dimensions), dimensions, n_lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
-    )
-    index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = ITERATIONS, POINTS_PER_LIST, 1
-    index.train(vectors)
-    return index
-
-
-def write_trained(path: Path, trained: Any) -> None:
-    """Write trained lists atomically."""
-    with atomic_path(path, RuntimeError) as part:
-        _write(trained, part)
 
 
 def write_exact(folder: Path, vectors: Floats) -> None:
@@ -61,7 +43,7 @@ def write_exact(folder: Path, vectors: Floats) -> None:
 
 
 def write_lists(folder: Path, trained: Path, vectors: Floats) -> None:
-    """Write the vectors of a segment as codes in inverted lists."""
+    """Write the vectors of a segment as codes in inverted lists, for an index that has such lists."""
     index = _read(trained)
     index.add(vectors)
     with writing(folder, RuntimeError):
@@ -96,13 +78,17 @@ def _read(path: Path, flags: int = 0) -> Any:
 class VectorSegment:
     """The `n` vectors of one segment, memory-mapped."""
 
-    def __init__(self, folder: Path, n: int) -> None:
+    def __init__(self, folder: Path, n: int, trained: TrainedCodes | None = None) -> None:
         self.folder, self.n = folder, n
         self.exact: Floats | None = None
+        self.codes: ScanSegment | None = None
         self.lists: Any = None
         if (folder / EXACT).exists():
             self.exact = map_array(folder / EXACT, np.float32, dimensions=2, rows=n, hint=REBUILD)
             self.shape = (self.exact.shape[1], 0)
+        elif trained is not None:
+            self.codes = ScanSegment(folder, n, trained)
+            self.shape = (len(trained.axes), len(trained.centroids))
         else:
             self.lists = _read(folder / LISTS, faiss.IO_FLAG_MMAP)
             self.shape = (self.lists.d, self.lists.nlist)
@@ -110,7 +96,7 @@ class VectorSegment:
                 raise make_damage_error(folder / LISTS, f"{self.lists.ntotal:,} vectors, not {n:,}")
 
     def vectors(self, ids: Ids) -> Floats:
-        """Return stored vectors by position; codes are decoded."""
+        """Return stored vectors by position, exact or from faiss lists, whose codes are decoded."""
         if self.exact is not None:
             return np.asarray(self.exact[ids])
         try:
@@ -121,11 +107,12 @@ class VectorSegment:
             raise make_damage_error(self.folder / LISTS, str(error).splitlines()[0]) from error
 
 
-def open_segments(folders: Mapping[Path, int]) -> list[VectorSegment]:
+def open_segments(folders: Mapping[Path, int], trained: Path | None = None) -> list[VectorSegment]:
     """Open the segments of an index (folder → number of vectors) and check that their shapes agree."""
-    segments = [VectorSegment(folder, n) for folder, n in folders.items()]
+    codes = TrainedCodes.load(trained) if trained else None
+    segments = [VectorSegment(folder, n, codes) for folder, n in folders.items()]
     dimensions = {segment.shape[0] for segment in segments}
-    listed = {segment.shape for segment in segments if segment.lists is not None}
+    listed = {segment.shape for segment in segments if segment.exact is None}
     if len(dimensions) > 1 or len(listed) > 1:
         raise make_damage_error(
             segments[0].folder, f"its segments have vectors of different shapes: {sorted(dimensions)}"
@@ -138,15 +125,19 @@ def nearest(segments: list[VectorSegment], queries: Floats, k: int, n_probe: int
     queries = np.ascontiguousarray(queries, dtype=np.float32)
     _check_dimensions(segments, queries)
     firsts = [0, *accumulate(segment.n for segment in segments)]
-    parts, listed = [], []
+    parts, listed, scanned = [], [], []
     for segment, first in zip(segments, firsts, strict=False):
-        if segment.exact is None:
+        if segment.codes is not None:
+            scanned.append((segment.codes, first))
+        elif segment.exact is None:
             listed.append((segment.lists, first))
         else:
             values, ids = faiss.knn(queries, np.asarray(segment.exact), k, metric=faiss.METRIC_INNER_PRODUCT)
             parts.append(_with_offset(values, ids, first))
     if listed:
         parts += _search_lists(listed, queries, k, n_probe)
+    if scanned:
+        parts.append(vector_scan.nearest(scanned, queries, k, n_probe))
     return np.concatenate([ids for ids, _ in parts], axis=1), np.concatenate([values for _, values in parts], axis=1)
 
 
@@ -184,6 +175,10 @@ def scores(segments: list[VectorSegment], queries: Floats, ids: Ids) -> Floats:
     values = np.full(ids.shape, -np.inf, dtype=np.float32)
     first = 0
     for segment in segments:
+        if segment.codes is not None:
+            vector_scan.score(segment.codes, queries, ids - first, values)
+            first += segment.n
+            continue
         rows, columns = np.nonzero((ids >= first) & (ids < first + segment.n))
         if len(rows):
             vectors = segment.vectors(ids[rows, columns] - first)
