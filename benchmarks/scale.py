@@ -16,6 +16,7 @@ import resource
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def search(folder: Path, queries: Floats) -> dict[str, Any]:
     opened = time.perf_counter() - start
     store.nearest("utterance", queries[:64], 15)  # load pages into memory
     together = [_time(lambda: store.nearest("utterance", queries, 15)) for _ in range(3)]
-    alone = [_time(lambda query=query: store.nearest("utterance", query[None], 15)) for query in queries[:50]]
+    alone = [_time(partial(store.nearest, "utterance", query[None], 15)) for query in queries[:50]]
     return {
         "open s": opened,
         "queries/s in a batch": len(queries) / min(seconds for seconds, _ in together),

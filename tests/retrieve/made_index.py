@@ -12,7 +12,8 @@ from interloq.retrieve.retriever import Query
 KINDS = {
     "words": ("bm25", 10_000),
     "exact": ("dense(encoder='fake32')", 10_000),
-    "lists": ("dense(encoder='fake32')", 50),
+    "codes": ("dense(encoder='fake32')", 50),
+    "lists": ("dense(encoder='fake32')", 50),  # as earlier versions made it
 }
 WORDS = [f"w{i}" for i in range(300)]
 

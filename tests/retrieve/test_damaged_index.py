@@ -69,6 +69,7 @@ def test_arrays_that_do_not_belong_together(tmp_path: Path, name: str, change: C
         use(tmp_path / "index")
 
 
+CODES = ("short", "numbers", "places", "starts")
 FLIP = """
 import sys
 from pathlib import Path
@@ -96,6 +97,16 @@ print("done")
 @pytest.mark.parametrize("whole", ["lists"], indirect=True)
 @pytest.mark.parametrize("name", ["utterance.trained.faiss", "segments/000000/utterance/lists.faiss"])
 def test_flipped_bytes_never_crash_faiss(folder: Path, name: str) -> None:
+    command = [sys.executable, "-c", FLIP, str(Path(__file__).parents[2]), str(folder / name), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("whole", ["codes"], indirect=True)
+@pytest.mark.parametrize(
+    "name", ["utterance.trained.npz", *(f"segments/000000/utterance/{part}.npy" for part in CODES)]
+)
+def test_flipped_bytes_never_crash_a_scan(folder: Path, name: str) -> None:
     command = [sys.executable, "-c", FLIP, str(Path(__file__).parents[2]), str(folder / name), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-2000:]

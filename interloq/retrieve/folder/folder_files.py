@@ -82,7 +82,9 @@ def read_manifest(folder: Path) -> FolderManifest:
 
 def write_manifest(folder: Path, manifest: FolderManifest) -> None:
     """Write the manifest of an index folder."""
-    write_atomically(folder / MANIFEST, orjson.dumps({**asdict(manifest), "schema": SCHEMA}, option=orjson.OPT_INDENT_2))
+    write_atomically(
+        folder / MANIFEST, orjson.dumps({**asdict(manifest), "schema": SCHEMA}, option=orjson.OPT_INDENT_2)
+    )
 
 
 def _check_manifest(values: dict[str, Any], path: Path) -> FolderManifest:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vectors of one segment, memory-mapped: exact in a small index, codes in a large one.
 
-Large indexes are scanned as in `vector_scan`; those of version 1 have faiss inverted lists of 8-bit codes instead. All segments of an index share one trained faiss index (centroids and the range of codes), so a query is compared with
-the centroids once, and the same lists are searched in every segment.
+A large index is scanned by `vector_scan`. One of schema 1 has faiss inverted lists of 8-bit codes instead, and keeps
+them if pairs are added. Its segments share one trained faiss index (centroids and the range of codes), so a query is
+compared with the centroids once, and the same lists are searched in every segment.
 
 faiss compares a query with one code at a time. If many queries visit the same list, `Sweep` computes all comparisons
 with the list's codes as one matrix product, which is several times faster. A vector x in the list of centroid c is

@@ -18,12 +18,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import faiss
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from interloq.data.files.arrays import map_array, small_arrays
 from interloq.data.files.durable import atomic_file
@@ -96,8 +94,8 @@ class TrainedCodes:
 
     def write_segment(self, folder: Path, vectors: Floats) -> None:
         """Write the vectors of a segment as codes."""
-        codes = np.lib.format.open_memmap(folder / CODES, mode="w+", dtype=np.uint8, shape=vectors.shape)
         n_axes = len(self.steps)
+        codes = np.empty(vectors.shape, dtype=np.uint8)
         short = np.empty((len(vectors), n_axes), dtype=np.int8)
         lists = np.empty(len(vectors), dtype=np.int64)
         centroids = faiss.IndexFlatL2(n_axes)
@@ -109,8 +107,8 @@ class TrainedCodes:
             short[rows] = np.clip(np.rint(first / self.steps), -127, 127)
             projected[:, :n_axes] -= short[rows] * self.steps
             codes[rows] = np.clip((projected - self.smallest) * (np.float32(255) / self.widths), 0, 255)
-        codes.flush()
         numbers = np.argsort(lists, kind="stable")
+        np.save(folder / CODES, codes)
         np.save(folder / SHORT, short[numbers])
         np.save(folder / NUMBERS, numbers.astype(np.uint32))
         np.save(folder / PLACES, np.argsort(numbers).astype(np.uint32))
@@ -140,9 +138,7 @@ class ScanSegment:
             raise make_damage_error(folder / STARTS, "its numbers are not in order")
 
 
-def nearest(
-    segments: Sequence[tuple[ScanSegment, int]], queries: Floats, k: int, n_probe: int
-) -> tuple[Ids, Floats]:
+def nearest(segments: Sequence[tuple[ScanSegment, int]], queries: Floats, k: int, n_probe: int) -> tuple[Ids, Floats]:
     """Return the candidates of each query, at least k, and their scores. Each segment comes with the id of its first
     vector.
     """
@@ -161,9 +157,7 @@ def nearest(
     values = np.full(ids.shape, -np.inf, dtype=np.float32)
     scaled = np.ascontiguousarray(projected * trained.steps)
     for segment, first in segments:
-        sound = _scan(
-            segment.short, segment.numbers, segment.starts, first, scaled, lists, ends, owners, ids, values
-        )
+        sound = _scan(segment.short, segment.numbers, segment.starts, first, scaled, lists, ends, owners, ids, values)
         if not sound.all():
             raise make_damage_error(segment.folder / NUMBERS, f"it names vectors that do not exist: of {segment.n:,}")
     _merge(ids, values)

@@ -18,8 +18,10 @@ from interloq.records import Pair
 from interloq.retrieve.folder import folder_store as embedded
 from interloq.retrieve.folder import vector_lists as lists
 from interloq.retrieve.folder.folder_store import Embedded
+from interloq.retrieve.folder.vector_scan import CODES
 from interloq.retrieve.index import Index, create_index, open_index
 from interloq.retrieve.retriever import Query
+from tests.retrieve.faiss_lists import build_old_index
 
 WORDS = [f"w{i}" for i in range(60)]
 
@@ -55,7 +57,30 @@ def test_a_large_index_is_turned_into_lists_that_reach_the_recall(tmp_path: Path
     assert (open_index(tmp_path / "index").store.manifest.recall or 0) >= 0.95
     folders = sorted((tmp_path / "index" / "segments").iterdir())
     assert len(folders) == 4
-    assert all((folder / "utterance" / lists.LISTS).exists() for folder in folders), "exact segments were turned"
+    assert all((folder / "utterance" / CODES).exists() for folder in folders), "exact segments were turned"
+
+
+def test_an_index_of_an_earlier_version_is_searched_and_grows(tmp_path: Path) -> None:
+    pairs, queries = made(3000, seed=2), [Query(pair.utterance) for pair in made(20, seed=1)]
+    build_old_index(tmp_path / "old", pairs[:2000], exact_up_to=500, segment=1000)
+    create_index(tmp_path / "new", "dense(encoder='fake32')", exact_up_to=10_000).add(pairs, source="a")
+    old = open_index(tmp_path / "old")
+    assert old.add(pairs[2000:], source="b") == 1000
+    assert len(list((tmp_path / "old").glob("segments/*/utterance/" + lists.LISTS))) == 3, "it keeps its format"
+    found, expected = (open_index(tmp_path / name).search(queries) for name in ("old", "new"))
+    good = 0
+    for hits, true_hits in zip(found, expected, strict=True):
+        good += sum(hit.score >= true_hits[-1].score - 0.01 for hit in hits)  # codes are rounded
+    assert good >= 0.9 * sum(map(len, expected))
+    assert (open_index(tmp_path / "old").store.manifest.recall or 0) >= 0.95
+
+
+def test_codes_without_what_they_share_are_not_added_to(tmp_path: Path) -> None:
+    index = create_index(tmp_path / "index", "dense(encoder='fake32')", exact_up_to=100)
+    index.add(PAIRS, source="a", segment=150)
+    (tmp_path / "index" / "utterance.trained.npz").unlink()
+    with pytest.raises(InputError, match=r"damaged: missing.*interloq index build"):
+        open_index(tmp_path / "index").add(made(50, seed=5), source="b")
 
 
 PROGRAM = """

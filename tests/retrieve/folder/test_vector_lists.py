@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from interloq import InputError
 from interloq.retrieve.folder import vector_lists as lists
 from interloq.retrieve.retriever import NOTHING, Floats, best
+from tests.retrieve.faiss_lists import write_trained
 
 
 def unit(n: int, seed: int = 0) -> Floats:
@@ -46,7 +47,7 @@ def test_exact_segments_are_searched_as_one(tmp_path: Path) -> None:
 
 def test_codes_come_back_nearly_as_they_were(tmp_path: Path) -> None:
     vectors = unit(300)
-    lists.write_trained(tmp_path / "trained", lists.train(vectors, 4))
+    write_trained(tmp_path / "trained", vectors, 4)
     lists.write_lists(tmp_path, tmp_path / "trained", vectors)
     (segment,) = lists.open_segments({tmp_path: 300})
     assert np.abs(segment.vectors(np.arange(300)) - vectors).max() < 0.02
@@ -79,7 +80,7 @@ def random_units(rng: np.random.Generator, n: int, dimensions: int = 16) -> Floa
 
 def segments(folder: Path, sizes: list[int], n_lists: int, seed: int) -> list[lists.VectorSegment]:
     rng = np.random.default_rng(seed)
-    lists.write_trained(folder / "trained.faiss", lists.train(random_units(rng, 40 * n_lists), n_lists))
+    write_trained(folder / "trained.faiss", random_units(rng, 40 * n_lists), n_lists)
     made = []
     for i, size in enumerate(sizes):
         (folder / str(i)).mkdir()
