@@ -31,7 +31,7 @@ from interloq.retrieve.retriever import NOTHING, Floats, Ids
 
 SHORT, CODES, STARTS = "short.npy", "codes.npy", "starts.npy"  # short codes by list, full codes by number
 NUMBERS, PLACES = "numbers.npy", "places.npy"  # number of each short code's vector, and the reverse
-TINY = np.finfo(np.float32).tiny
+TINY = np.float32(1e-6)  # the least range of codes
 CANDIDATES = 512  # scored again with full codes
 UNEXPLAINED = 0.012  # of the variance of inner products, at most, outside the axes of short codes
 AXES_STEP = 16  # axes per vector register
