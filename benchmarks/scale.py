@@ -10,8 +10,6 @@ queries per second and recall@15 against exact search (measured while building, 
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import resource
 import shutil
 import time
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 
 from interloq.records import Pair
 from interloq.registry import create
@@ -55,7 +54,7 @@ def texts(start: int, size: int, words: list[str], rng: np.random.Generator) -> 
     return [Pair(str(start + i), " ".join(row[:8]), " ".join(row[8:])) for i, row in enumerate(rows)]
 
 
-def build(folder: Path, batches: Iterator[Floats], n: int) -> dict[str, Any]:
+def build(folder: Path, batches: Iterator[Floats], n: int) -> list[Figure]:
     retriever = create("dense(encoder='fake384')")
     store = Embedded.create(folder, retriever, expected=n)
     words = [f"word{i}" for i in range(50_000)]
@@ -76,19 +75,17 @@ def build(folder: Path, batches: Iterator[Floats], n: int) -> dict[str, Any]:
         print(f"  {done:>10,} pairs, {time.perf_counter() - started - generating:6.0f} s", flush=True)
     store.finish()
     disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return {
-        "pairs": done,
-        "build s": time.perf_counter() - started - generating,
-        "build CPU s": time.process_time() - started_cpu - generating_cpu,
-        "generating s": generating,
-        "disk GB": disk / 1e9,
-        "peak memory GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-        "recall@15": store.manifest.recall,
-        "lists visited": store.manifest.n_probe,
-    }
+    return [
+        Figure("build, without generating", time.perf_counter() - started - generating, "s"),
+        Figure("processor time of the build", time.process_time() - started_cpu - generating_cpu, "s"),
+        Figure("disk", disk / 1e9, "GB"),
+        Figure("peak memory of the build", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, "GB"),
+        Figure("recall@15", store.manifest.recall or 1.0),
+        Figure("lists visited", store.manifest.n_probe),
+    ]
 
 
-def search(folder: Path, queries: Floats) -> dict[str, Any]:
+def search(folder: Path, queries: Floats) -> list[Figure]:
     start = time.perf_counter()
     store = Embedded(folder, create("dense(encoder='fake384')"))
     store.pairs([len(store) - 1])
@@ -96,13 +93,13 @@ def search(folder: Path, queries: Floats) -> dict[str, Any]:
     store.nearest("utterance", queries[:64], 15)  # load pages into memory
     together = [_time(lambda: store.nearest("utterance", queries, 15)) for _ in range(3)]
     alone = [_time(partial(store.nearest, "utterance", query[None], 15)) for query in queries[:50]]
-    return {
-        "open s": opened,
-        "queries/s in a batch": len(queries) / min(seconds for seconds, _ in together),
-        "CPU ms per query in a batch": 1000 / len(queries) * min(cpu for _, cpu in together),
-        "queries/s one by one": len(alone) / sum(seconds for seconds, _ in alone),
-        "CPU ms per query one by one": 1000 / len(alone) * sum(cpu for _, cpu in alone),
-    }
+    return [
+        Figure("opening", opened, "s"),
+        Figure("batch of 1,000", len(queries) / min(seconds for seconds, _ in together), "queries/s"),
+        Figure("processor time per query in a batch", 1000 / len(queries) * min(cpu for _, cpu in together), "ms"),
+        Figure("one by one", len(alone) / sum(seconds for seconds, _ in alone), "queries/s"),
+        Figure("processor time per query one by one", 1000 / len(alone) * sum(cpu for _, cpu in alone), "ms"),
+    ]
 
 
 def _time(work: Callable[[], Any]) -> tuple[float, float]:
@@ -114,12 +111,13 @@ def _time(work: Callable[[], Any]) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=SEGMENT)
+    parser.add_argument("--pairs", type=int, default=400_000)
     parser.add_argument("--batch", type=int, default=SEGMENT)
     parser.add_argument("--folder", type=Path, default=Path("out/scale"), help="written, measured and removed")
     parser.add_argument("--real", type=Path, help="a .npy of unit vectors to index instead of generated ones")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--kept", action="store_true", help="search a folder that an earlier run kept")
+    add_json_option(parser)
     args = parser.parse_args()
     if not args.kept:
         shutil.rmtree(args.folder, ignore_errors=True)
@@ -130,9 +128,8 @@ def main() -> None:
     else:
         batches, n = clustered(args.pairs, batch=args.batch), args.pairs
         queries = next(clustered(args.pairs, batch=1000))
-    built = {} if args.kept else build(args.folder, batches, n)
-    figures = {**built, **search(args.folder, queries)}
-    print(json.dumps({**figures, "machine": f"{platform.machine()}, Python {platform.python_version()}"}, indent=2))
+    built = [] if args.kept else build(args.folder, batches, n)
+    report(f"{n:,} pairs", [*built, *search(args.folder, queries)], args.json)
     if not (args.keep or args.kept):
         shutil.rmtree(args.folder)
 

@@ -241,7 +241,7 @@ class Embedded(Store):
             return share_of_scores(lists.scores(segments, probes, ids), truth)
 
         n_lists = segments[0].shape[1]
-        efforts = sorted({min(n_lists, round(2 ** (i / 2))) for i in range(2 * n_lists.bit_length())})
+        efforts = sorted({min(n_lists, round(2 ** (i / 4))) for i in range(4 * n_lists.bit_length())})
         n_probe, recall = choose_effort(efforts, reached, self.manifest.wanted_recall)
         self._commit(n_probe=n_probe, recall=recall)
 
