@@ -99,7 +99,7 @@ def dense(folder: Path, n: int) -> list[Figure]:
 def share_found(ids: Ids, true_ids: Ids) -> float:
     """Return the recall of searches."""
     shared = [len(set(row) & set(true)) for row, true in zip(ids.tolist(), true_ids.tolist(), strict=True)]
-    return float(np.mean(shared)) / true_ids.shape[1]
+    return float(np.mean(shared) / true_ids.shape[1])
 
 
 def bm25(folder: Path, n: int) -> list[Figure]:
