@@ -222,9 +222,9 @@ def main() -> None:
     if args.only != "clean":
         found = draws(args.pairs, args.draw, args.repeats)
         for what, unit in (("seconds", "s"), ("MiB", "MiB")):
-            (_, ours), *others = found.items()
-            for name, facts in others:
-                figures.append(Figure(f"{what} to draw, beside {name}", ours[what], unit, facts[what], peer=name))
+            for name in sorted(found.keys() - {"interloq"}):
+                ours, other = found["interloq"][what], found[name][what]
+                figures.append(Figure(f"{what} to draw, beside {name}", ours, unit, other, peer=name))
     posts = f"{args.posts:,} posts ({args.language_posts:,} with language identification)"
     report(f"{posts}; {args.draw:,} of {args.pairs:,} pairs drawn", figures, args.json)
 

@@ -89,8 +89,8 @@ def compare_ways(name: str, args: argparse.Namespace) -> list[Figure]:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--judges", default="ready,ready-large,ready-both", metavar="NAMES")
-    parser.add_argument("--replies", type=int, default=200, metavar="N", help="(200)")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="(3)")
+    parser.add_argument("--replies", type=int, default=100, metavar="N", help="(100)")
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="(1)")
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="(2)")
     add_json_option(parser)
     parser.add_argument("--way", choices=list(WAYS), help=argparse.SUPPRESS)

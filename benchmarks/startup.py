@@ -105,7 +105,7 @@ def run_once(command: Sequence[str], environment: Mapping[str, str]) -> tuple[fl
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="(5)")
+    parser.add_argument("--rounds", type=int, default=2, metavar="N", help="(2)")
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="(2)")
     add_json_option(parser)
     args = parser.parse_args(argv)
