@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -144,13 +144,45 @@ def measure_ways(work: str, rounds: int) -> dict[int | None, Clock]:
     return clocks
 
 
-def measure_start(work: str, rounds: int) -> float:
-    """Return the processor time that a worker needs before its first shard, from runs of two records."""
+@dataclass(frozen=True)
+class Replay:
+    """An engine that sends shards nowhere and delivers results of the same size, to measure what the driver does."""
+
+    size: int
+
+    def run(self, task: Task, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
+        for shard in shards:
+            pickle.dumps((task, shard))
+            deliver(shard, bytes(self.size))
+
+
+def measure_driver(texts: Sequence[str], size: int) -> float:
+    """Return the driver's processor time per shard of encoding: to send it, and to write and read its result."""
+    n = 100
+    with open_shards(ShardOptions(parts="replayed"), {"encoder": ENCODER}, source="texts") as shards:
+        shards.engine = Replay(size)
+        start = time.process_time()
+        for _ in shards.compute("texts", EncodeTask(), [texts] * n):
+            pass
+        return (time.process_time() - start) / n
+
+
+@dataclass(frozen=True)
+class Start:
+    """Processor seconds of runs of two records: of a worker, of its driver, and what both need beyond a plain run."""
+
+    worker: float
+    driver: float
+    further: float
+
+
+def measure_start(work: str, rounds: int) -> Start:
     with_worker, without = Clock(), Clock()
     for _ in range(rounds):
         without.measure(work, None)
         with_worker.measure(work, 1)
-    return statistics.median(with_worker.used) - statistics.median(without.used)
+    used, driver = statistics.median(with_worker.used), statistics.median(with_worker.driver)
+    return Start(used - driver, driver, used - statistics.median(without.used))
 
 
 def measure_shards(task: Task, shards: Sequence[Sequence[Any]]) -> tuple[list[float], int]:
@@ -169,13 +201,13 @@ def measure_shards(task: Task, shards: Sequence[Sequence[Any]]) -> tuple[list[fl
 def simulate(seconds: Sequence[float], shards: int, driver: float, start: float) -> tuple[float, int]:
     """Return the hours until all shards are finished, and how many were computed twice."""
     rng = np.random.default_rng(0)
+    durations, losses = rng.choice(seconds, 2 * shards).tolist(), rng.exponential(1 / LOSSES, 2 * shards).tolist()
     free = [(start, i) for i in range(WORKERS)]  # when each worker asks for a shard
     left, driver_free, repeated, end = shards, 0.0, 0, 0.0
     while left:
         asked, worker = heapq.heappop(free)
         driver_free = max(asked, driver_free) + driver
-        duration = float(rng.choice(seconds))
-        lost_after = rng.exponential(1 / LOSSES)
+        duration, lost_after = durations.pop(), losses.pop()
         if lost_after < duration:
             repeated += 1
             heapq.heappush(free, (driver_free + lost_after + start, worker))
@@ -191,15 +223,16 @@ def describe(
     records: int,
     per_shard: int,
     clocks: dict[int | None, Clock],
-    start: float,
+    start: Start,
     measured: tuple[list[float], int],
+    driver: float,
 ) -> list[Figure]:
     """Return the figures of one kind of work: as measured, and as simulated."""
     plain, one = clocks[None], clocks[1]
-    further = statistics.median(one.used) - start - statistics.median(plain.used)
+    further = statistics.median(one.used) - start.further - statistics.median(plain.used)
     figures = [
         Figure(f"{work}: processor time without workers", statistics.median(plain.used), "s"),
-        Figure(f"{work}: start of a worker, processor time", start, "s"),
+        Figure(f"{work}: start of a worker, processor time", start.worker, "s"),
         Figure(f"{work}: further processor time with 1 worker, %", 100 * further / statistics.median(plain.used)),
         Figure(f"{work}: the same per record, µs", 1e6 * further / records),
     ]
@@ -208,9 +241,8 @@ def describe(
         title = f"{work}: workers={workers}, by the clock"
         figures.append(Figure(title, records / elapsed, "/s", records / without, peer="no workers"))
     seconds, moved = measured
-    driver = statistics.median(one.driver) * per_shard / records
     shards = -(-PAIRS // per_shard)
-    hours, repeated = simulate(seconds, shards, driver, start)
+    hours, repeated = simulate(seconds, shards, driver, start.worker)
     what = f"{work}, {PAIRS // 1_000_000}M on {WORKERS} workers (simulated)"
     figures.append(Figure(f"{what}: hours", hours))
     figures.append(Figure(f"{what}: hours of the workers alone", shards * statistics.mean(seconds) / WORKERS / 3600))
@@ -248,7 +280,9 @@ def measure_encoding(n: int, rounds: int) -> list[Figure]:
     start = measure_start("encoding", rounds)
     Path("texts").write_text("\n".join(texts))
     clocks = measure_ways("encoding", rounds)
-    return describe("encoding", n, ENCODED, clocks, start, measure_shards(EncodeTask(), list(cut(texts))))
+    measured = measure_shards(EncodeTask(), list(cut(texts)))
+    driver = measure_driver(texts[:ENCODED], len(Path("output").read_bytes()) * ENCODED // n)
+    return describe("encoding", n, ENCODED, clocks, start, measured, driver)
 
 
 def measure_scoring(n: int, rounds: int) -> list[Figure]:
@@ -263,7 +297,8 @@ def measure_scoring(n: int, rounds: int) -> list[Figure]:
         fitted.append(metric.fit(samples) if spec == "nist" else metric)
     shards = [samples[i : i + SCORED] for i in range(0, n - SCORED + 1, SCORED)]
     task = ScoreTask(tuple(fitted), (False,) * len(fitted))
-    return describe("scoring", n, SCORED, clocks, start, measure_shards(task, shards))
+    driver = (statistics.median(clocks[1].driver) - start.driver) * SCORED / n  # with intervals, checks and writing
+    return describe("scoring", n, SCORED, clocks, start, measure_shards(task, shards), driver)
 
 
 if __name__ == "__main__":
