@@ -71,7 +71,8 @@ def option(default: Any, help: str, **flag: Any) -> Any:
     True), `Literal` offers choices, a sequence is repeatable, and `None` in a union means that it was not given.
     `flag` may have:
     - `flag` (default: `--` and the name of the field), `short` (`-m`) and `metavar`;
-    - `path=True`, a file or folder to read, or `writes=True`, a file to write;
+    - `path=True`, a file or folder to read, or `writes=True`, a file to write, or a folder if
+      its metavar is DIR;
     - `required=True`, required on the command line only;
     - `choices`, if the type does not list them, and `parse`, a function that reads the text;
     - `least`, `least` with `most`, or `above`: limits that `check_limits` checks;

@@ -90,9 +90,9 @@ def test_a_partner_set_is_played_against_and_dialogues_are_added(capsys: Capture
     assert (facts["dialogues"], facts["resumed"]) == (12, 8)
 
 
-def test_an_unfinished_rating_resumes(capsys: Captured) -> None:
+def test_an_unfinished_rating_starts_over(capsys: Captured) -> None:
     facts = printed(capsys, "rate", "extended.jsonl", "--rater", RATER, "-o", "again.jsonl", "--batch", "1")
-    assert facts["resumed"] == 2
+    assert facts["resumed"] == 0, "its batches were in again.jsonl.part"
     assert load("again.jsonl") == load("rated.jsonl")
 
 

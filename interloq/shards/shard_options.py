@@ -41,6 +41,7 @@ class ShardOptions(Options):
         None,
         "folder of finished shards; the same command, or interloq data join DIR, computes or joins the rest "
         "(default with --workers: OUTPUT.parts, removed in the end)",
+        writes=True,
         metavar="DIR",
     )
     only_join: bool = limited(False)  # refuse to compute shards that are missing

@@ -134,7 +134,7 @@ def _keywords(flag: Flag) -> dict[str, Any]:
     elif flag.path:
         keywords["type"] = InputPath
     elif flag.writes:
-        keywords["type"] = OutputFile
+        keywords["type"] = OutputPath if flag.metavar == "DIR" else OutputFile
     keywords["metavar"] = flag.metavar or METAVARS.get(flag.kind, "NAME" if flag.path else "X")
     return keywords
 

@@ -147,6 +147,6 @@ def test_packed_rows_give_the_same_logits(folder: Path, tmp_path: Path, causal: 
     padded = rows(tokens, Subwords(place))
     with torch.inference_mode():
         wanted = network(padded)
-        network.encoder.set_attn_implementation(ATTENTION)
+        network.packing._attend_by(ATTENTION)
         found = network(padded.pack(network.packing.start))
     assert torch.allclose(found, wanted, atol=1e-5)
