@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from interloq.errors import InputError, nearest
 from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 from interloq.unicode_form import normalise
 
+Record = TypeVar("Record")
 Key = tuple[str, str]  # what identifies a sample: its id and its system
 Further = Mapping[str, str | int | float]  # further fields of a record by name
 INTERLOCUTOR, OUTSIDER = "interlocutor", "outsider"  # roles of raters: in the dialogue, or reading it
@@ -29,6 +31,22 @@ UNSPOKEN = frozenset((SYSTEM_PROMPT, TOOL_CALL, TOOL_RESULT, REASONING, ATTACHME
 NO_SYSTEM = "(none)"  # shown for samples without a system if other samples have one
 
 
+def pickles_fast(record: type[Record]) -> type[Record]:
+    """Let records go to other processes in half the time that dataclasses with slots need, as all fields by place."""
+    names = [item.name for item in fields(record)]  # type: ignore[arg-type]
+    read_all = attrgetter(*names)
+    setters = [getattr(record, name).__set__ for name in names]
+
+    def write_all(self: Record, values: tuple[object, ...]) -> None:
+        for set_field, value in zip(setters, values, strict=False):
+            set_field(self, value)
+
+    setattr(record, "__getstate__", lambda self: read_all(self))  # noqa: B010 - mypy knows no such method
+    setattr(record, "__setstate__", write_all)  # noqa: B010
+    return record
+
+
+@pickles_fast
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One utterance of a dialogue, or something that nobody said if it has a `kind`, such as TOOL_RESULT.
@@ -51,6 +69,7 @@ class Turn:
             raise InputError(f"{min(taken)!r} is a field of its own", hint="give further fields other names")
 
 
+@pickles_fast
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A possible reply; its weight says how good it is, from -1 to 1."""
@@ -66,6 +85,7 @@ class Reference:
             raise InputError(f"the weight of a reference must be from -1 to 1, got {self.weight}", hint=hint)
 
 
+@pickles_fast
 @dataclass(frozen=True, slots=True)
 class Rating:
     """One person's judgment; a `value` of None means that the person answered "not applicable"."""
@@ -115,6 +135,7 @@ class Preference:
         return (self.ids or (self.item, self.item))[self.systems.index(system)], system
 
 
+@pickles_fast
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One reply to be judged. Context and references may be given as plain strings.

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
@@ -93,3 +94,15 @@ def test_turns_that_nobody_said_keep_their_places() -> None:
     assert [turn.text for turn in dialogue.turns] == ["a", "b"]
     assert [turn.text for turn in dialogue.all_turns()] == ["be kind", "a", "f", "1", "b", "2"]
     assert replace(dialogue, occasion="x").all_turns() == dialogue.all_turns()
+
+
+def test_records_are_the_same_in_other_processes() -> None:
+    rating = Rating(4.0, "ann")
+    turn = Turn("hi", "ann", "2026-01-01T00:00:00Z", ratings=(rating,), fields={"latency": 2})
+    sample = Sample("s", [turn], "yes", [Reference("no", 0.5, "human")], "bot", [rating], "d", {"topic": "sea"})
+    copied = pickle.loads(pickle.dumps(sample))  # noqa: S301 - written here
+    assert copied == sample
+    assert copied.fields == sample.fields
+    assert copied.context[0].ratings == (rating,)
+    assert copied.context[0].fields == turn.fields
+    assert hash(copied.references) == hash(sample.references)
