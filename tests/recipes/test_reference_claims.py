@@ -99,7 +99,7 @@ def test_a_finding_has_the_verdict_and_the_contexts(human: Any) -> None:
         "holds",
         True,
     )
-    assert found.way == "first > second: first > second"
+    assert found.way == "first > second: first − second"
     constant = judged(human, human, np.zeros(120)).finding("000/73", "made")
     assert (constant.value, constant.ci) == (None, None)
 
