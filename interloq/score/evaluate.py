@@ -24,7 +24,7 @@ from interloq.metrics.metric import Array, FittedMetric, Metric, MetricLike, Set
 from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
 from interloq.registry import name_of, title
 from interloq.score.checks import TOGETHER, Checks
-from interloq.score.score_task import Filter, Reasons, ScoreTask, compute_rows, join_scored
+from interloq.score.score_task import Reasons, ScoreFilter, ScoreTask, compute_rows, join_scored
 from interloq.score.split_metrics import change_scored, fit_alone, is_split, list_scored, with_rows
 from interloq.score.transposed import LayoutCheck
 from interloq.shards.dealt import Dealt
@@ -80,7 +80,7 @@ def score_samples(
     seed: int = 0,
     by_system: bool = False,
     progress: Callable[[int], None] | None = None,
-    unscorable: Filter | None = None,
+    unscorable: ScoreFilter | None = None,
     fit_to: Sequence[Sample] | None = None,
     shards: Shards | None = None,
     job: str = "samples",
@@ -137,7 +137,7 @@ class _Scoring:
         self._stream, self._to_fit = samples, to_fit
         self._layout, self._checks, self._finder = LayoutCheck(), Checks(self.metrics), DialogueFinder()
 
-    def compute(self, shards: Shards, job: str, filter: Filter | None, progress: Callable[[int], None]) -> None:
+    def compute(self, shards: Shards, job: str, filter: ScoreFilter | None, progress: Callable[[int], None]) -> None:
         """Score all samples in shards, check them, and sort the rows."""
         scored_metrics: list[Metric] = []
         is_part: list[bool] = []

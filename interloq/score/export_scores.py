@@ -24,7 +24,7 @@ from interloq.data.records.tables import Cell, write_table
 from interloq.errors import InputError
 from interloq.play.samples import samples, whole_dialogues
 from interloq.records import Sample, SampleKeys, Score
-from interloq.score.score_options import ExportOptions
+from interloq.score.score_options import ScoreExportOptions
 from interloq.score.scored_samples import ScoredSamples
 from interloq.version import __version__
 
@@ -33,7 +33,7 @@ _SPAN, _TRACE = re.compile("[0-9a-f]{16}"), re.compile("[0-9a-f]{32}")
 
 
 def export_scores(
-    scores: str | Path, output: str | Path, options: ExportOptions, *, reading: ReadOptions = READ_DEFAULTS
+    scores: str | Path, output: str | Path, options: ScoreExportOptions, *, reading: ReadOptions = READ_DEFAULTS
 ) -> dict[str, int]:
     """Write the scores of samples or dialogues for another tool, and return counts.
 

@@ -29,7 +29,7 @@ from interloq.score.default_metrics import default_metrics, next_steps
 from interloq.score.evaluate import evaluate_by_unit, score_samples
 from interloq.score.parse_metrics import Chosen, allow_any_language, choose, spec_files
 from interloq.score.score_options import SCORE_DEFAULTS, ScoreOptions
-from interloq.score.score_task import Filter, identify_metrics
+from interloq.score.score_task import ScoreFilter, identify_metrics
 from interloq.score.selection import SampleFilter
 from interloq.score.stages import find_pipelines
 from interloq.servers.spending import NO_LIMITS, SpendingLimits, check_processes
@@ -222,7 +222,7 @@ def _choose_default(
 class _WeakReferences:
     """Why samples with weak references are left unscored, with parts of the signature and notes."""
 
-    reasons: Filter | None = None
+    reasons: ScoreFilter | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[Note] = ()
 

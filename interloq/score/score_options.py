@@ -81,7 +81,7 @@ EXPLAIN_DEFAULTS, CHECK_DEFAULTS = ExplainOptions(), CheckOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportOptions(Options):
+class ScoreExportOptions(Options):
     """Options of `export_scores`."""
 
     to: Literal["otel", "langfuse", "langsmith"] = option("otel", "the tool that reads them")

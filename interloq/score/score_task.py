@@ -25,7 +25,7 @@ from interloq.signature import fingerprint, runs_network, signature
 Reasons = dict[int, str]  # place of a sample → why it is unscored
 
 
-class Filter(Protocol):
+class ScoreFilter(Protocol):
     """Why samples are left unscored, also in another process."""
 
     def __call__(self, samples: Sequence[Sample]) -> Sequence[str]:
@@ -50,7 +50,7 @@ class ScoreTask:
 
     metrics: tuple[Metric, ...]
     is_part: tuple[bool, ...]
-    filter: Filter | None = None
+    filter: ScoreFilter | None = None
     signature: str = ""
 
     @property

@@ -44,7 +44,7 @@ class ChatServer:
 
 
 @dataclass(eq=False)
-class Request:
+class ChatRequest:
     """A request, the servers in the order in which it prefers them, and its outcome."""
 
     body: Mapping[str, Any]
@@ -71,20 +71,20 @@ def order_servers(servers: Sequence[ChatServer], body: Mapping[str, Any]) -> lis
 class Dispatcher:
     """Requests that wait for servers, of one call in one event loop."""
 
-    def __init__(self, servers: Sequence[ChatServer], requests: Sequence[Request]) -> None:
+    def __init__(self, servers: Sequence[ChatServer], requests: Sequence[ChatRequest]) -> None:
         self.servers, self.unfinished = servers, len(requests)
-        self._queues = {server: deque[Request]() for server in servers}
+        self._queues = {server: deque[ChatRequest]() for server in servers}
         self._changed = asyncio.Event()
         for request in requests:
             self.put(request)
 
-    def put(self, request: Request) -> None:
+    def put(self, request: ChatRequest) -> None:
         """Let a request wait for the server that it prefers among those that work."""
         working = [server for server in request.order if not server.failures]
         self._queues[(working or request.order)[0]].append(request)
         self.wake()
 
-    def move(self, request: Request) -> bool:
+    def move(self, request: ChatRequest) -> bool:
         """Give a request that failed to another server that works; return False if all of them have tried it."""
         for server in request.order:
             if not server.failures and server not in request.tried:
@@ -93,7 +93,7 @@ class Dispatcher:
                 return True
         return False
 
-    def finish(self, request: Request, outcome: object) -> None:
+    def finish(self, request: ChatRequest, outcome: object) -> None:
         request.outcome = outcome
         self.unfinished -= 1
         if not self.unfinished:
@@ -104,7 +104,7 @@ class Dispatcher:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def take(self, server: ChatServer, *, probes: bool) -> Request | None:
+    async def take(self, server: ChatServer, *, probes: bool) -> ChatRequest | None:
         """Return the next request for a server, or None when all requests have an outcome.
 
         Of the callers for one server, one `probes` whether a server that failed works again.
@@ -130,7 +130,7 @@ class Dispatcher:
             return 0.0
         return max(0.0, server.rests_until - time.monotonic()) if probes else math.inf
 
-    def _take_from_any(self, server: ChatServer) -> Request | None:
+    def _take_from_any(self, server: ChatServer) -> ChatRequest | None:
         for other in sorted(self.servers, key=lambda other: -len(self._queues[other])):
             queue = self._queues[other]
             if queue and (other.failures or server not in queue[0].tried):

@@ -23,7 +23,7 @@ import httpx
 import numpy as np
 import orjson
 
-from interloq.servers.chat_dispatch import ChatServer, Dispatcher, Request, order_servers
+from interloq.servers.chat_dispatch import ChatRequest, ChatServer, Dispatcher, order_servers
 from interloq.servers.chat_parameters import find_refused_parameter, parameters_of
 from interloq.servers.http_body import Body, BodyError
 from interloq.servers.replies import Reply, one_line, without_reasoning
@@ -159,7 +159,7 @@ class ChatConnection:
     async def _answer(
         self, bodies: Sequence[dict[str, Any]], attempt: Attempt[T], concurrency: int, reasoning_tokens: int = 0
     ) -> list[T | RequestFailed]:
-        requests = [Request(body, order_servers(self.servers, body)) for body in bodies]
+        requests = [ChatRequest(body, order_servers(self.servers, body)) for body in bodies]
         dispatcher = Dispatcher(self.servers, requests)
         send_all = partial(self._send_all, dispatcher, attempt, reasoning_tokens)
         senders = []
@@ -196,7 +196,9 @@ class ChatConnection:
                     dispatcher.wake()
                 request = await dispatcher.take(server, probes=probes)
 
-    def _try_again(self, dispatcher: Dispatcher, server: ChatServer, request: Request, failed: RequestFailed) -> None:
+    def _try_again(
+        self, dispatcher: Dispatcher, server: ChatServer, request: ChatRequest, failed: RequestFailed
+    ) -> None:
         """Give a request that failed to another server, or to one of them after a pause, or give it up."""
         request.tried.add(server)
         if failed.elsewhere and dispatcher.move(request):

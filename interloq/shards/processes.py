@@ -17,7 +17,7 @@ from typing import Any
 
 from interloq.data.corpus.workers import begin_worker
 from interloq.errors import InputError, InterloqError
-from interloq.shards.task import Compute, Shard, Task, open_task
+from interloq.shards.task import Compute, Shard, ShardTask, open_task
 
 ATTEMPTS = 3  # a shard that kills so many processes is an error
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -25,7 +25,7 @@ Message = tuple[str, Any, list[tuple[type[Warning], str]]]  # "ready", "done" or
 
 
 @dataclass(eq=False)
-class _Worker:
+class _LocalWorker:
     process: Any
     connection: Connection
     shard: Shard | None = None
@@ -38,9 +38,9 @@ class LocalProcesses:
 
     workers: int
 
-    def run(self, task: Task, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
+    def run(self, task: ShardTask, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
         rest, waiting = iter(shards), deque[Shard]()
-        workers: dict[Connection, _Worker] = {}
+        workers: dict[Connection, _LocalWorker] = {}
         deaths = Counter[str]()
         try:
             while True:
@@ -76,7 +76,7 @@ class LocalProcesses:
                 _stop(worker)
 
 
-def _receive(worker: _Worker, deliver: Callable[[Shard, bytes], None]) -> bool:
+def _receive(worker: _LocalWorker, deliver: Callable[[Shard, bytes], None]) -> bool:
     """Take a message from a worker; return False if it has died."""
     try:
         message = worker.connection.recv()
@@ -110,7 +110,7 @@ def report_deaths(shard: Shard | None) -> InterloqError:
     return InterloqError(f"{doing}; look for a lack of memory, use fewer --workers, and run it again to resume")
 
 
-def _start(task: Task) -> _Worker:
+def _start(task: ShardTask) -> _LocalWorker:
     context = multiprocessing.get_context("spawn")  # a fork would copy locks held by other threads
     own, other = context.Pipe()
     process = context.Process(target=_serve, args=(other, task), daemon=True)
@@ -121,7 +121,7 @@ def _start(task: Task) -> _Worker:
         what = f"this job cannot be sent to another process: {error}"
         raise InputError(what, hint="run it without --workers") from error
     other.close()
-    return _Worker(process, own)
+    return _LocalWorker(process, own)
 
 
 @contextlib.contextmanager
@@ -138,14 +138,14 @@ def _single_thread() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _stop(worker: _Worker) -> None:
+def _stop(worker: _LocalWorker) -> None:
     worker.connection.close()
     worker.process.terminate()
     worker.process.join()
     worker.process.close()
 
 
-def _serve(connection: Connection, task: Task) -> None:
+def _serve(connection: Connection, task: ShardTask) -> None:
     """Compute shards until the connection is closed."""
     begin_worker()
     computer = Computer(task)
@@ -161,7 +161,7 @@ def _serve(connection: Connection, task: Task) -> None:
 class Computer:
     """A task in a worker process."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: ShardTask) -> None:
         self.task = task
         self._compute: Compute | None = None
 

@@ -23,7 +23,7 @@ from typing import Any
 from interloq.data.corpus.workers import cores
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.shards.processes import ATTEMPTS, THREADS, Computer, Message, read_message, report_deaths
-from interloq.shards.task import Shard, Task
+from interloq.shards.task import Shard, ShardTask
 
 PAUSE = 5.0  # seconds after which new machines are looked for while no result arrives
 START = "ray"  # the address of a cluster that is started here, unless RAY_ADDRESS names another
@@ -37,11 +37,11 @@ class RayCluster:
     address: str = START
     tell: Callable[[str], None] | None = None
 
-    def run(self, task: Task, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
+    def run(self, task: ShardTask, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
         rest = iter(shards)
         if first := next(rest, None):  # a job whose shards are all finished needs no cluster
             with _connect(self.address) as ray:
-                job = _Job(ray, task, deliver)
+                job = _ClusterJob(ray, task, deliver)
                 job.compute(first, rest)
             if self.tell:
                 job.report(self.tell)
@@ -55,8 +55,8 @@ class _Actor:
     records: int = 0
 
 
-class _Job:
-    def __init__(self, ray: Any, task: Task, deliver: Callable[[Shard, bytes], None]) -> None:
+class _ClusterJob:
+    def __init__(self, ray: Any, task: ShardTask, deliver: Callable[[Shard, bytes], None]) -> None:
         self.ray, self.deliver, self.start = ray, deliver, time.monotonic()
         self.uses_gpu = bool(getattr(task, "uses_gpu", False) and ray.cluster_resources().get("GPU"))
         self.actors, self.refused, self.device = list[_Actor](), list[str](), ""
@@ -93,7 +93,7 @@ class _Job:
         if not self.uses_gpu:
             variables["CUDA_VISIBLE_DEVICES"] = ""
         place = {"num_cpus": float(not self.uses_gpu), "num_gpus": float(self.uses_gpu)}
-        actor = self.ray.remote(_Worker).options(**place, **FOREVER, runtime_env={"env_vars": variables})
+        actor = self.ray.remote(_ClusterWorker).options(**place, **FOREVER, runtime_env={"env_vars": variables})
         return actor.remote(str(Path.cwd()), self.uses_gpu)  # nothing from the object store: it may be lost
 
     def _receive(self, actor: _Actor, reference: Any) -> bool:
@@ -143,7 +143,7 @@ class _Attempts:
         return self.begun[name]
 
 
-class _Worker:
+class _ClusterWorker:
     """What runs in an actor."""
 
     def __init__(self, folder: str, uses_gpu: bool) -> None:

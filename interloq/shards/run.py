@@ -21,7 +21,7 @@ from interloq.shards.parts import PartsFolder, discard_other_job
 from interloq.shards.processes import LocalProcesses
 from interloq.shards.ray_cluster import RayCluster
 from interloq.shards.shard_options import ShardOptions
-from interloq.shards.task import Compute, Engine, Shard, ShareComputed, Task, ThisProcess
+from interloq.shards.task import Compute, Shard, ShardEngine, ShardTask, ShareComputed, ThisProcess
 from interloq.signature import file_fingerprint
 from interloq.version import __version__
 
@@ -33,14 +33,14 @@ class Shards:
     """An open run: what computes shards, and where results are kept; None: each is used as soon as it is computed."""
 
     options: ShardOptions
-    engine: Engine = field(default_factory=ThisProcess)
+    engine: ShardEngine = field(default_factory=ThisProcess)
     parts: PartsFolder | None = None
     resumed: int = 0  # records whose results were there already
 
     def compute(
         self,
         job: str,
-        task: Task,
+        task: ShardTask,
         pieces: Iterable[Sequence[Any]],
         step: Callable[[int], None] = lambda _: None,
         *,
@@ -63,7 +63,7 @@ class Shards:
     def _compute_parts(
         self,
         job: str,
-        task: Task,
+        task: ShardTask,
         pieces: Iterable[Sequence[Any]],
         step: Callable[[int], None],
         parts: PartsFolder,
@@ -105,7 +105,7 @@ class Shards:
         return (parts.read(shard.name) for shard in shards)
 
 
-def _compute_here(task: Task, pieces: Iterable[Sequence[Any]], step: Callable[[int], None]) -> Iterator[bytes]:
+def _compute_here(task: ShardTask, pieces: Iterable[Sequence[Any]], step: Callable[[int], None]) -> Iterator[bytes]:
     compute: Compute | None = None
     for piece in pieces:
         compute = compute or task.open()
@@ -131,7 +131,7 @@ def open_shards(
     Results are kept in `--parts`, or with workers, and always if the job `resumes`, in `OUTPUT.parts`, which is removed
     in the end. `force` discards `OUTPUT.parts` of another job.
     """
-    engine: Engine = ThisProcess()
+    engine: ShardEngine = ThisProcess()
     if isinstance(options.workers, str):
         engine = RayCluster(options.workers, options.tell)
     elif options.workers:

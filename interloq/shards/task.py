@@ -12,7 +12,7 @@ from interloq.errors import InputError
 Compute = Callable[[Sequence[Any]], bytes]
 
 
-class Task(Protocol):
+class ShardTask(Protocol):
     """What a process does with each shard: a frozen dataclass of texts and numbers, which travels by pickle.
 
     It must give the same bytes in every process, whatever shards the process has computed before. A task that a GPU
@@ -53,10 +53,10 @@ class ShareComputed(Exception):  # noqa: N818 - not an error
     """The shards of `--shard I/N` are finished: there is no output to write. The command line prints it and exits 0."""
 
 
-class Engine(Protocol):
+class ShardEngine(Protocol):
     """What computes shards."""
 
-    def run(self, task: Task, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
+    def run(self, task: ShardTask, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
         """Compute each shard and deliver its result, in any order, from this thread.
 
         Shards are taken from the iterable as they are needed, because their records take memory.
@@ -66,14 +66,14 @@ class Engine(Protocol):
 class ThisProcess:
     """The engine that computes one shard after another."""
 
-    def run(self, task: Task, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
+    def run(self, task: ShardTask, shards: Iterable[Shard], deliver: Callable[[Shard, bytes], None]) -> None:
         compute: Compute | None = None
         for shard in shards:
             compute = compute or task.open()  # nothing is loaded if all shards are finished
             deliver(shard, compute(shard.records))
 
 
-def open_task(task: Task) -> Compute:
+def open_task(task: ShardTask) -> Compute:
     """Open a task that was sent to this process, which must have the same models and versions."""
     here = task.identify()
     if here != task.signature:

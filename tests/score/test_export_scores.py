@@ -12,7 +12,7 @@ import pytest
 from interloq import Dialogue, InputError, Reference, Sample, Turn, write
 from interloq.records import Score
 from interloq.score.export_scores import export_scores
-from interloq.score.score_options import ExportOptions
+from interloq.score.score_options import ScoreExportOptions
 
 TRACE, SPAN = "ab" * 16, "cd" * 8
 FACTS: dict[str, Any] = {"trace_id": TRACE, "log_id": SPAN, "response_id": "resp_1"}
@@ -35,7 +35,7 @@ def scored(tmp_path: Path) -> Path:
 
 def export(folder: Path, to: Any, *samples: str) -> tuple[dict[str, int], Path]:
     output = folder / "out"
-    options = ExportOptions(to=to, samples=[str(folder / name) for name in samples])
+    options = ScoreExportOptions(to=to, samples=[str(folder / name) for name in samples])
     return export_scores(folder / "scores.jsonl", output, options), output
 
 
@@ -92,4 +92,4 @@ def test_scores_without_samples(scored: Path) -> None:
     write(scored / "other.jsonl", [Sample("x", "hi", "hello", system="m1")], kind="samples")
     assert export(scored, "otel", "other.jsonl")[0]["unknown"] == 3
     with pytest.raises(InputError, match="also"):
-        export_scores(scored / "scores.jsonl", scored / "scores.jsonl", ExportOptions())
+        export_scores(scored / "scores.jsonl", scored / "scores.jsonl", ScoreExportOptions())

@@ -25,7 +25,7 @@ from interloq.score.score_options import ScoreOptions
 from interloq.shards.ray_cluster import RayCluster
 from interloq.shards.run import Shards, open_shards
 from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
-from interloq.shards.task import Shard, Task
+from interloq.shards.task import Shard, ShardTask
 from tests.shards.made_task import Squares
 
 pytestmark = pytest.mark.filterwarnings("default")  # Ray's own
@@ -66,7 +66,7 @@ def notes(folder: Path) -> Path:
     return Path("notes").resolve()
 
 
-def square(cluster: Any, task: Task, step: Any = lambda _: None, **options: Any) -> list[bytes]:
+def square(cluster: Any, task: ShardTask, step: Any = lambda _: None, **options: Any) -> list[bytes]:
     options = {"workers": cluster.address, **options}
     with open_shards(ShardOptions(**options), {"verb": "square"}, source="input", output="out") as shards:
         return list(shards.compute("numbers", task, PIECES, step))

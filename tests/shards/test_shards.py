@@ -14,7 +14,7 @@ from interloq.shards.parts import read_manifest
 from interloq.shards.processes import LocalProcesses
 from interloq.shards.run import Shards, open_shards
 from interloq.shards.shard_options import ONE_PROCESS, ShardOptions
-from interloq.shards.task import Shard, ShareComputed, Task
+from interloq.shards.task import Shard, ShardTask, ShareComputed
 from tests.shards.made_task import BREAK, REFUSE, WARN, Squares
 
 FACTS = {"verb": "square"}
@@ -34,7 +34,7 @@ def notes(folder: Path) -> Path:
     return Path("notes").resolve()
 
 
-def square(options: ShardOptions, task: Task, *, stop: int = 99) -> list[bytes]:
+def square(options: ShardOptions, task: ShardTask, *, stop: int = 99) -> list[bytes]:
     with open_shards(options, FACTS, source="input", output="out") as shards:
         return list(shards.compute("numbers", task, pieces(stop=stop)))
 

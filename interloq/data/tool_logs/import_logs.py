@@ -67,7 +67,7 @@ def import_logs(
     """
     refuse_overwriting([output], paths)
     redaction = Redaction(KINDS if options.redact else ("key",))
-    reader = _Reader(options, redaction)
+    reader = _LogReader(options, redaction)
     summary, kinds = RecordSummary(), Counter[str]()
     with closing(Conversations()) as conversations, progress("reading", None) as step:
         for path in paths:
@@ -95,7 +95,7 @@ def import_logs(
     }
 
 
-class _Reader:
+class _LogReader:
     """Reads exchanges from files; values that cannot be used are passed on as bad lines, without secrets."""
 
     def __init__(self, options: LogOptions, redaction: Redaction) -> None:

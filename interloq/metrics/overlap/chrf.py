@@ -124,7 +124,7 @@ class Chrf(Metric, name="chrf"):
         return np.where(below > 0, 100 * ((1 + weight) * precision * recall / np.where(below > 0, below, 1)), 0)
 
 
-class _Words:
+class _CharacterWords:
     """Splits at white space, and one punctuation mark from the end of a word, or else from its start."""
 
     by_word: ClassVar[bool] = True
@@ -144,7 +144,7 @@ class _Words:
         return "chrf"
 
 
-_WORDS = _Words()
+_WORDS = _CharacterWords()
 
 
 def _count(responses: Texts, references: Texts, n_references: NDArray[np.int64], order: int) -> Array:
